@@ -30,6 +30,7 @@ def commands() -> str:
 def functions() -> str:
     """Every public name with its signature and docstring."""
     import streameval
+    from streameval.kinds.results import StudyResult
 
     parts = ["# Functions: every public name of the package\n\nMade from the code by `scripts/reference`.\n"]
     for name in sorted(streameval.__all__, key=str.lower):
@@ -41,6 +42,7 @@ def functions() -> str:
             f"\n### {name}.{member}\n\n```text\n{_signature(member, what)}\n\n{inspect.getdoc(what)}\n```\n"
             for member, what in sorted(vars(value).items() if inspect.isclass(value) else ())
             if not member.startswith("_")
+            and not (issubclass(value, StudyResult) and member in vars(StudyResult))  # what commands print of any
             and (inspect.isfunction(what) or isinstance(what, property | cached_property))
             and what.__doc__
         ]

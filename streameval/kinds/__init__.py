@@ -10,16 +10,14 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from streameval.errors import InputError, StudyError, did_you_mean
-from streameval.kinds.answers import Decision, Reporting
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.options import split
 from streameval.text.options import flag
@@ -28,13 +26,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streameval.kinds.exact import ExactRun
+    from streameval.kinds.planned import PlanText
     from streameval.kinds.planning import Drawn, PlanRequest
+    from streameval.kinds.results import StudyResult
     from streameval.kinds.tasks import PlannedTasks
     from streameval.labelling.tally import Tallied
     from streameval.progress import Progress
     from streameval.rankings.ranking import Ranking
-    from streameval.rehearsal import Rehearsal
-    from streameval.reporting.figures import ReportedStudy
     from streameval.reporting.standing import Standing
     from streameval.reporting.text import Columns, Paragraph
     from streameval.rows.options import RankingOptions
@@ -42,57 +40,25 @@ if TYPE_CHECKING:
     from streameval.study import Study
     from streameval.study.database.writer import Database
     from streameval.study.history import History
-    from streameval.study.progress import LabellingProgress
-    from streameval.study.results import Result
     from streameval.types import Claim, Plan
 
-
 __all__ = [
-    "Decision", "Kind", "Planned", "answering", "available", "database_of", "kind_for", "kind_of", "named",
-    "options_of_any", "standing_of", "studies_within",
+    "Kind", "answering", "available", "database_of", "kind_for", "kind_of", "named", "options_of_any", "part",
+    "results_of", "standing_of", "studies_within",
 ]  # fmt: skip
-EVALUATE = "run evaluate again"
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A plan that was just made, for what is said of it.
-
-    Attributes:
-        study: The study that was named.
-        place: The study that holds the plan; within the other, where a question was asked of that.
-        before: The plan that `study` held, if any.
-        options: Options of `plan`, as they were given.
-    """
-
-    plan: Plan
-    study: Study
-    place: Study
-    before: Plan | None
-    options: Mapping[str, Any]
-
-    @property
-    def doubts(self) -> list[str]:
-        """What to look at before any label is spent."""
-        return [self.plan.location["doubt"]] if "doubt" in self.plan.location else []
-
-    def facts(self, **more: Any) -> dict[str, Any]:
-        """The plan, JSON-ready, with what its kind adds."""
-        made = self.plan
-        names = {"study": str(self.place.folder), "plan_id": made.plan_id, "labels": made.table.num_rows}
-        return {**names, **more, **made.header()}
+T = TypeVar("T")
 
 
 class ComparisonModule(Protocol):
     """A file that sets two studies side by side; kinds that name the same one are compared with one another."""
 
-    def compare(self, a: Path, b: Path, confidence: float) -> Any:
+    def compare(self, a: Path, b: Path, confidence: float) -> object:
         """Compare two studies."""
 
-    def says(self, found: Any) -> tuple[dict[str, Any], list[Paragraph]]:
+    def says(self, found: object) -> tuple[dict[str, Any], list[Paragraph]]:
         """Say what `compare` found: with --json, and otherwise."""
 
-    def save(self, found: Any, out: Path | None, plot: Path | None, existing: Existing) -> None:
+    def save(self, found: object, out: Path | None, plot: Path | None, existing: Existing) -> None:
         """Write the tables of a difference into a folder, and its picture into a file."""
 
 
@@ -105,48 +71,83 @@ class HistoryModule(Protocol):
 
     HISTORY: type[History]
 
-    def says(self, history: Any, most: int) -> tuple[Columns, list[str]]:
+    def says(self, history: History, most: int) -> tuple[Columns, list[str]]:
         """Say what `monitor` found: the last rows, at most so many, and sentences."""
 
-    def page(self, history: Any) -> str:
+    def page(self, history: History) -> str:
         """Draw history.html."""
 
 
-class Kind(Reporting):
+class LazyPart(Generic[T]):
+    """An attribute of a kind that lies in a module, which is imported when it is used."""
+
+    def __init__(self, where: str) -> None:
+        """Name it; see `part`."""
+        self._where = where
+
+    def __get__(self, kind: object, owner: type | None = None) -> T:
+        """Import it."""
+        module, _, name = self._where.partition(":")
+        found = importlib.import_module(module)
+        return cast(T, getattr(found, name) if name else found)
+
+
+def part(where: str) -> Any:
+    """Name an attribute of a kind, as in `package.module:NAME`; a module itself without a name."""
+    return LazyPart(where)
+
+
+class CostRows(NamedTuple):
+    """What studies cost.
+
+    Attributes:
+        rows: One for each way or case: `method`, `labels`, `accuracy` ….
+        notes: What the numbers mean.
+    """
+
+    rows: list[dict[str, Any]]
+    notes: Sequence[str] = ()
+
+
+class Kind:
     """What every kind of study does; one that inherits from it says only what is not so by default.
 
-    A kind gives `draw`, what it plans to label; `estimate`, its tables, one of which is `metrics`; and `text`, what it
-    says of them. Where the table of metrics is not all that it knows, it gives `answer` and `measures`; where labels
-    come in rounds, `tasks`; where two studies are compared or many watched, the files that do it. What makes no plan
-    gives `exact`. All else follows from these: planning, storing labels, files, page, database, progress.
+    A kind gives `draw`, what it plans to label; `estimate`, its tables, one of which is `metrics`; and a class of
+    results that say what the tables prove. What makes no plan gives `exact`. Where labels come in rounds it gives
+    `tasks`; where two studies are compared or many watched, the files that do it. All else follows from these:
+    planning, storing labels, files, page, database, progress.
 
     Attributes:
         name: As in plan.json and evaluation.json; that of its folder here.
         about: A study of this kind, for messages: "a study of a curve".
-        tables: Tables of its results by the name of their file, each with a comment for SQL.
         answers: Verbs that read its results; all others refuse it, and name these.
         instead: By verb that refuses it: what to do, where those that answer are not enough of a hint.
         asked_by: By verb that makes such a study: the option that asks for this kind; "" where it is the default.
         options: By verb: dataclasses of the options that it takes; all others are refused.
         without: Options among them that it does not take.
-        no_rehearsal: Why `plan` cannot say what it would do, or what says it.
-        compared_in: Module that compares two of its studies (`ComparisonModule`); "" where none does.
-        watched_in: Module that makes a history of its studies (`HistoryModule`); "" where none does.
+        no_rehearsal: Why `plan` cannot say what it would do, or what says it; empty where it can.
         rounds: Whether its tasks come in rounds, each drawn once the one before is answered; none takes an answer back.
+        result: The class of its results.
+        planned: What is said of its plans.
+        tasks: How planned items reach people.
+        compared: Module that compares two of its studies.
+        watched: Module that makes a history of its studies.
     """
 
     name: ClassVar[str]
     about: ClassVar[str]
-    tables: ClassVar[Mapping[str, str]] = {}
     answers: ClassVar[tuple[str, ...]] = ("show", "check", "report", "sql", "publish")
     instead: ClassVar[Mapping[str, str]] = {}
     asked_by: ClassVar[Mapping[str, str]] = {}
     options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
     without: ClassVar[frozenset[str]] = frozenset()
-    no_rehearsal: ClassVar[str] = ""
-    compared_in: ClassVar[str] = ""
-    watched_in: ClassVar[str] = ""
+    no_rehearsal: ClassVar[str] = "what it draws is known once it is planned"
     rounds: ClassVar[bool] = False
+    result: LazyPart[type[StudyResult]] = part("streameval.kinds.results:StudyResult")
+    planned: LazyPart[PlanText] = part("streameval.kinds.planned:PLANNED")
+    tasks: LazyPart[PlannedTasks] = part("streameval.kinds.tasks:TASKS")
+    compared: LazyPart[ComparisonModule]
+    watched: LazyPart[HistoryModule]
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
         """Make the option dataclasses of a verb; an `InputError` names what is not among them."""
@@ -171,33 +172,12 @@ class Kind(Reporting):
         """Names of the options of a verb."""
         return {one.name for options in self.options.get(verb, ()) for one in fields(options)} - self.without
 
-    def files(self, plan: Plan | None) -> list[str]:
-        """Names of the files of its results, as others best read them."""
-        from streameval.study.results import file_names
-
-        return file_names(self.tables)
-
-    def read(self, folder: Study) -> Any:
-        """Read results; a `StudyError` where there are none, or they do not belong together."""
-        return folder.results(self._read, self._holds)
-
-    def _holds(self, summary: Mapping[str, Any], plan: Plan) -> bool:
+    def holds(self, summary: Mapping[str, Any], plan: Plan) -> bool:
         """Whether results are of a plan as it is now."""
         return summary["study"] in (plan.study_ids if self.rounds else (plan.plan_id,))
 
-    def _read(self, folder: Path, summary: Mapping[str, Any]) -> Result:
-        from streameval.study.results import read_tables
-
-        files = read_tables(folder, summary, self.tables, EVALUATE, {})
-        return replace(self._result(summary, {name: file.table for name, file in files.items()}), folder=folder)
-
-    def _result(self, summary: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Result:
-        from streameval.study.results import Result
-
-        return Result(str(summary["evaluation_id"]), summary, tables)
-
     def plan(
-        self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
+        self, ranking: object, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
         options: RankingOptions, progress: Progress,
     ) -> Plan:  # fmt: skip
         """Draw what to label in a ranking, and write it to a study.
@@ -212,7 +192,7 @@ class Kind(Reporting):
         request = PlanRequest.parse(study, seed, options, progress)
         return request.save(self.draw(ranking, asked, request))
 
-    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+    def draw(self, ranking: object, asked: Sequence[Any], request: PlanRequest) -> Drawn:
         """Draw what to label in a ranking; nothing is written but a copy of a list that is read only once.
 
         Args:
@@ -220,8 +200,8 @@ class Kind(Reporting):
         """
         raise NotImplementedError
 
-    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Say what studies with these options cost, a row for each way or case: `method`, `labels`, `accuracy` ….
+    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> CostRows:
+        """Say what studies with these options cost.
 
         Args:
             ranking: None where only the number of items is known.
@@ -229,11 +209,9 @@ class Kind(Reporting):
         """
         raise NotImplementedError
 
-    def cost_notes(self, given: Mapping[str, Any]) -> Sequence[str]:
-        """Say what the numbers of `costs` mean."""
-        return ()
-
-    def exact(self, ranking: Any, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun) -> Any:
+    def exact(
+        self, ranking: object, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun
+    ) -> StudyResult:
         """Count what every item's label says, and write it to a folder where one is named.
 
         Args:
@@ -241,17 +219,7 @@ class Kind(Reporting):
         """
         raise NotImplementedError
 
-    def rehearsal(
-        self, ranking: Sequence[str], study: Study, given: Mapping[str, Any], seed: int | None, *how: Any
-    ) -> Rehearsal:
-        """Say what `select` would read for a plan; by default a plan cannot be made without reading the list."""
-        raise InputError(f"{flag(self.asked_by['plan'])} does not go with --dry-run", self.no_rehearsal)
-
-    def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
-        """Say what was planned: JSON-ready facts, and lines of text."""
-        raise NotImplementedError
-
-    def evaluate(self, folder: Study, labels: Sequence[Any], given: Mapping[str, Any]) -> Any:
+    def evaluate(self, folder: Study, labels: Sequence[Any], given: Mapping[str, Any]) -> StudyResult:
         """Store labels, evaluate all that the study has, and write every result.
 
         Args:
@@ -265,9 +233,9 @@ class Kind(Reporting):
         taken = take_in(folder, plan, labels, asked[0], asked[1])
         tables, claim, more = self.estimate(folder, plan, taken.tallied, asked)
         summary = {**summary_of(self.name, plan, taken, asked[1], claim), **more, "votes": taken.state}
-        results = self._result(summary, tables)
-        self.save(folder, plan, results)
-        return results
+        result = self.result(str(summary["evaluation_id"]), summary, tables)
+        result.save(folder, plan)
+        return result
 
     def estimate(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
@@ -278,47 +246,6 @@ class Kind(Reporting):
             asked: The options of `evaluate`.
         """
         raise NotImplementedError
-
-    def save(self, folder: Study, plan: Plan | None, found: Any) -> None:
-        """Write all results; evaluation.json last."""
-        from streameval.stores import atomic
-        from streameval.study.results import writers
-
-        page = self.page(folder.folder.resolve().name, plan, found)
-        database = self.database(folder, plan, found).write
-        atomic.write_all(writers(folder.folder, found.tables, found.summary, page, database))
-
-    def reported(self, study: str | os.PathLike[str], plan: Plan | None, found: Any, items: Any) -> ReportedStudy:
-        """Give results as a page draws several over one another, with items; a `StudyError` where a kind has no curve.
-
-        Args:
-            items: The selected items, where their text is to be shown.
-        """
-        raise StudyError(f"{os.fspath(study)} is {self.about}, which is drawn alone and without examples",
-                         f"`streameval report {shlex.quote(os.fspath(study))}`")  # fmt: skip
-
-    @property
-    def comparison(self) -> ComparisonModule:
-        """What compares two of its studies."""
-        return cast(ComparisonModule, importlib.import_module(self.compared_in))
-
-    @property
-    def history(self) -> HistoryModule:
-        """What makes a history of its studies."""
-        return cast(HistoryModule, importlib.import_module(self.watched_in))
-
-    @property
-    def tasks(self) -> PlannedTasks:
-        """How planned items reach people."""
-        from streameval.kinds.tasks import PlannedTasks
-
-        return PlannedTasks()
-
-    def progress(self, folder: Study) -> LabellingProgress:
-        """Say how far the labelling has come."""
-        from streameval.study.progress import progress_of
-
-        return progress_of(folder, folder.plan())
 
 
 def available() -> dict[str, Kind]:
@@ -389,13 +316,18 @@ def studies_within(folder: Study) -> list[tuple[Path, Plan]]:
     return asked_of(folder)
 
 
+def results_of(folder: Study) -> StudyResult:
+    """Read results; a `StudyError` where there are none, or they do not belong together."""
+    kind = kind_of(folder.folder)
+    return folder.results(kind.result.read, kind.holds)
+
+
 def database_of(study: str | os.PathLike[str]) -> Database:
     """Make the database of whatever a folder holds; a `StudyError` where it has no results, or a mixed set."""
     from streameval.study import Study
 
-    folder, kind = Study(Path(study)), kind_of(Path(study))
-    results = kind.read(folder)
-    return kind.database(folder, folder.plan() if folder.exists else None, results)
+    folder = Study(Path(study))
+    return results_of(folder).database(folder, folder.plan() if folder.exists else None)
 
 
 def standing_of(study: str | os.PathLike[str]) -> Standing:
@@ -405,26 +337,27 @@ def standing_of(study: str | os.PathLike[str]) -> Standing:
 
     place, folder, kind = os.fspath(study), Study(Path(study)), kind_of(Path(study))
     name, plan = folder.folder.resolve().name, folder.plan() if folder.exists else None
+    subject = "" if plan is None else kind.planned.subject(plan)
     try:
-        results = kind.read(folder)
-        return _with_values(kind.standing(place, name, plan, results), kind, results)
+        result = results_of(folder)
+        return _with_values(result.standing(place, name, plan, subject), result)
     except StudyError as error:
         if plan is None:
             raise
         why = f"{error.what}." if (folder.folder / "evaluation.json").exists() else ""
-        return not_evaluated(place, f"{name}: {kind.subject(plan)}", folder, plan, why)
+        return not_evaluated(place, f"{name}: {subject}", folder, plan, why)
 
 
-def _with_values(standing: Standing, kind: Kind, results: Any) -> Standing:
+def _with_values(standing: Standing, result: StudyResult) -> Standing:
     """Add the main measures, what else can be asked for, and, where nothing is left to label, how to demand one."""
     from streameval.questions import Question
     from streameval.questions.printed import bounds_lines
     from streameval.reporting.next_step import gate_of
 
-    bounds = {name: kind.answer(results, Question.of(name)) for name in kind.main_measures(results)}
+    bounds = {name: result.bounds(Question.of(name)) for name in result.main_measures()}
     if not bounds:
         return standing
-    others = ", ".join(name for name in kind.measures(results) if name not in bounds)
+    others = ", ".join(name for name in result.measures() if name not in bounds)
     values = (*standing.values, *bounds_lines(bounds), *[f"Other measures: {others}."] * bool(others))
     following = gate_of(standing.study, bounds)
     if standing.next or not following.command:

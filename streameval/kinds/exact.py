@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -30,7 +29,7 @@ class ExactRun:
     collect: list[pa.Table] | None = None
 
 
-def refuse_apart(ranking: Any, labels: Any = None, sliding: Any = None) -> None:
+def refuse_apart(ranking: object, labels: object = None, sliding: object = None) -> None:
     """Refuse to count on workers what only one machine has together."""
     if kind_of(ranking) is not None:
         raise InputError("workers read Parquet files, and this list is none yet",

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from streameval.labelling.votes import Votes
 from streameval.progress import Progress, silent
@@ -75,11 +74,11 @@ class PlanRequest:
         drawing_seed = fresh_seed() if fixed is None else fixed
         return PlanRequest(folder, before, seed, fixed, drawing_seed, options, progress)
 
-    def materialized(self, ranking: Any) -> Any:
+    def materialized(self, ranking: object) -> object:
         """Give what to open for a ranking: itself, or its copy in the study."""
         return materialize(self.study, ranking, self.options, self.progress)
 
-    def open(self, ranking: Any, columns: Sequence[str] = ()) -> Ranking:
+    def open(self, ranking: object, columns: Sequence[str] = ()) -> Ranking:
         """Open a ranking; an `InputError` where no labels could be joined by its key, or by other columns."""
         opened = open_ranking(self.materialized(ranking), self.options)
         refuse_unjoinable(opened, (*columns, *self.options.key))

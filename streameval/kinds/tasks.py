@@ -12,6 +12,7 @@ from streameval.progress import Progress
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.scans.checkpoints import Scans
 from streameval.study import Study
+from streameval.study.progress import LabellingProgress, progress_of
 from streameval.types import Plan
 from streameval.typing import BoolArray, Int64Array
 
@@ -40,6 +41,10 @@ class PlannedTasks:
 
         return ~recount(folder, plan).labels.known
 
+    def progress(self, folder: Study) -> LabellingProgress:
+        """Say how far the labelling has come."""
+        return progress_of(folder, folder.plan())
+
     def in_order(self, plan: Plan, numbers: Int64Array) -> Int64Array:
         """Tasks as they are best handed out one by one: by default shuffled, as they are numbered.
 
@@ -60,3 +65,6 @@ class PlannedTasks:
         """
         names, progress, scans = how
         return opened.fetch(plan.ranks, names, progress, self.cutoffs(plan), scans)
+
+
+TASKS = PlannedTasks()

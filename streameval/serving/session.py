@@ -295,7 +295,7 @@ class LabellingSession:
                 folder, [], {key: one for key, one in given.items() if key in kind.accepts("evaluate")}
             )
         plan = folder.plan()
-        standing = kind.standing(str(folder.folder), folder.folder.resolve().name, plan, found)
+        standing = found.standing(str(folder.folder), folder.folder.resolve().name, plan, kind.planned.subject(plan))
         over = ANSWERED if kind.rounds and found.summary["outcome"] != "open" else ""
         lines = tuple(filter(None, (standing.head, standing.verdict)))
         with self._changing:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from streameval import __version__
 from streameval.curve import Basis, Curve
 from streameval.curve.stored import stored_curve
-from streameval.errors import InputError, StudyError
+from streameval.errors import StudyError
 from streameval.notebook import Tabular, facts
 from streameval.parquet.own_tables import Own, read_table
 from streameval.slices.files import SLICES, SliceResult, slice_of, slices_from_tables
@@ -91,10 +91,6 @@ class Result(Tabular):
     def unproven(self) -> str:
         """Why its bounds prove nothing, though they promise something; else empty."""
         return ""
-
-    def slice(self, name: str) -> SliceResult:
-        """Give the results of a slice; an `InputError` where there is none."""
-        raise InputError("many rankings have no slices", "slices are planned with --by COL")
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,8 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE, InputError, of_each
-from streameval.kinds import Kind, kind_of
+from streameval.kinds import kind_of, results_of
+from streameval.kinds.results import StudyResult
 from streameval.notebook import Tabular
 from streameval.printed import Event, Printed
 from streameval.questions import CONDITION, Condition, Outcome, Question
@@ -193,19 +194,19 @@ def _checks(folder: Study, asked: Sequence[Question], about: str | None) -> Chec
     kind = kind_of(folder.folder)
     if not asked and about is None and folder.folder.exists() and "questions" not in kind.accepts("plan"):
         raise InputError("nothing is checked", CONDITION)
-    result = kind.read(folder)
-    asked = asked or [*kind.conditions(result)]
-    why = _why_not(kind, result, about)
-    checks = tuple(of_each(asked, lambda one: _checked(one, kind, result, why)))
-    following = _next(folder, kind, result, checks, why)
-    alone, more = _alone(folder, kind, result, checks, why)
+    result = results_of(folder)
+    asked = asked or result.conditions()
+    why = _why_not(result, about)
+    checks = tuple(of_each(asked, lambda one: _checked(one, result, why)))
+    following = _next(folder, result, checks, why)
+    alone, more = _alone(folder, result, checks, why)
     if alone:
         checks = _asked_alone(checks, int(result.summary["account"]["labelled"]), more)
     said = tuple(map(_waiting, checks)) if _misses_labels(result) and not why else checks
-    return Checks(said, result.claim, kind.promise(result), why, following, alone)
+    return Checks(said, result.claim, result.promise(), why, following, alone)
 
 
-def _misses_labels(result: Any) -> bool:
+def _misses_labels(result: StudyResult) -> bool:
     """Tell whether items that were handed out have no answer yet."""
     account = result.summary.get("account", {})
     return bool(account.get("open", account.get("missing", 0)))
@@ -216,22 +217,22 @@ def _waiting(checked: Checked) -> Checked:
     return replace(checked, outcome="waiting") if checked.outcome == "inconclusive" else checked
 
 
-def _why_not(kind: Kind, result: Any, about: str | None) -> str:
+def _why_not(result: StudyResult, about: str | None) -> str:
     """Why nothing can be told of conditions; empty where it can."""
-    claim: Claim = result.claim
+    claim = result.claim
     if result.unproven:
-        return str(result.unproven)
+        return result.unproven
     if claim.coverage == "none":
-        return kind.promise(result)
+        return result.promise()
     return claim.caution if about is not None else ""
 
 
-def _next(study: Study, kind: Kind, result: Any, checked: Sequence[Checked], why: str) -> str:
+def _next(study: Study, result: StudyResult, checked: Sequence[Checked], why: str) -> str:
     """What to do about the checks that are inconclusive; of a claim that is not about the truth, `why` says it."""
     if all(one.outcome != "inconclusive" for one in checked):
         return ""
     labels = max((one.labels or 0 for one in checked), default=0)
-    return str(kind.to_decide(study, result, labels, why))
+    return str(result.to_decide(study, labels, why))
 
 
 def _asked_alone(checks: Sequence[Checked], labelled: int, more: int) -> tuple[Checked, ...]:
@@ -244,26 +245,26 @@ def _asked_alone(checks: Sequence[Checked], labelled: int, more: int) -> tuple[C
     )
 
 
-def _alone(study: Study, kind: Kind, result: Any, checked: Sequence[Checked], why: str) -> tuple[str, int]:
+def _alone(study: Study, result: StudyResult, checked: Sequence[Checked], why: str) -> tuple[str, int]:
     """How to ask the conditions that are inconclusive by themselves, and about how many more labels that takes."""
     still = [one for one in checked if one.outcome == "inconclusive"]
     if why or not still:
         return "", 0
     asked = [Question.of(one.check) for one in still]
     labels = None if any(one.labels is None for one in still) else max(one.labels or 0 for one in still)
-    asks, more = kind.alone(study, result, {one: kind.answer(result, one).estimate for one in asked}, labels)
+    asks, more = result.alone(study, {one: result.bounds(one).estimate for one in asked}, labels)
     return str(asks), more
 
 
-def _checked(question: Question, kind: Kind, result: Any, why: str) -> Checked:
+def _checked(question: Question, result: StudyResult, why: str) -> Checked:
     condition = question.condition
     if question.metric == "score":
         raise InputError(f"{question} cannot be checked", CONDITION)
-    bounds = kind.answer(result, question)
+    bounds = result.bounds(question)
     _refuse_impossible(question, condition)
     if why:
         return Checked(str(question), bounds.lower, bounds.upper, "inconclusive", None)
-    decision = kind.decided(result, question, bounds)
+    decision = result.decided(question, bounds)
     return Checked(str(question), bounds.lower, bounds.upper, *decision)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from streameval.errors import InputError
-from streameval.kinds import answering
+from streameval.kinds import answering, results_of
 from streameval.printed import Event, Printed
 from streameval.reporting.simulation import kind_of as kind_of_picture
 from streameval.stores.atomic import Existing
@@ -62,19 +62,19 @@ def compare(
     if Path(a).resolve() == Path(b).resolve():
         raise InputError(f"{a} would be compared with itself", "give two studies")
     kinds = [answering(path, "compare") for path in (a, b)]
-    if kinds[0].compared_in != kinds[1].compared_in:
-        for kind, path in zip(kinds, (a, b), strict=True):
-            kind.read(Study(Path(path)))  # which says what is wrong with it, if anything is
+    if kinds[0].compared is not kinds[1].compared:
+        for path in (a, b):
+            results_of(Study(Path(path)))  # which says what is wrong with it, if anything is
         raise InputError(f"{a} is {kinds[0].about}, and {b} is {kinds[1].about}", "compare like with like")
-    compared = kinds[0].comparison
-    difference: Comparison | RankingsComparison = compared.compare(Path(a), Path(b), confidence)
+    compared = kinds[0].compared
+    difference = compared.compare(Path(a), Path(b), confidence)
     compared.save(difference, None if out is None else Path(out), None if plot is None else Path(plot), existing)
-    return difference
+    return cast("Comparison | RankingsComparison", difference)
 
 
 def printed(difference: Any, a: Path, b: Path, out: Path | None, plot: Path | None, **_: Any) -> Printed:
     """Print every difference."""
-    facts, lines = answering(a, "compare").comparison.says(difference)
+    facts, lines = answering(a, "compare").compared.says(difference)
     logged = {"a": str(a), "b": str(b), "coverage": facts.get("claim", {}).get("coverage", "exact")}
     places = {"out": str(out) if out else None, "plot": str(plot) if plot else None}
     return Printed({**facts, **places}, lines, events=[Event("compare", logged)])

@@ -32,11 +32,13 @@ class Costs(Tabular):
     """What each method costs on a list of `n_items`: one dict per method, and the `table` of what all methods have.
 
     Attributes:
+        notes: What the numbers mean.
         adopted: What a uniform sample that somebody else drew is worth, where its size was given (`sample_size`).
     """
 
     methods: tuple[dict[str, Any], ...]
     n_items: int
+    notes: Sequence[str] = ()
     adopted: dict[str, Any] | None = None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -111,13 +113,13 @@ def cost(
     kind = kind_for("cost", given)
     if isinstance(counted, Integral | float):
         n_items = int(counted)
-        rows = kind.costs(n_items, None, given)
+        found = kind.costs(n_items, None, given)
     else:
         with for_a_while(counted, asked) as source:
             opened = open_ranking(source, asked)
-            n_items, rows = opened.n_items, kind.costs(opened.n_items, opened, given)
+            n_items, found = opened.n_items, kind.costs(opened.n_items, opened, given)
     adopted = None if sample_size is None else _worth(n_items, sample_size, given)
-    return Costs(_priced(rows, price_per_label), n_items, adopted)
+    return Costs(_priced(found.rows, price_per_label), n_items, found.notes, adopted)
 
 
 def _priced(rows: Sequence[dict[str, Any]], price: float | None) -> tuple[dict[str, Any], ...]:
@@ -166,9 +168,8 @@ def printed(costs: Costs, price_per_label: float | None, **given: Any) -> Printe
     """Print a row for each method, or for each case of a question or a comparison."""
     items, rows = costs.n_items, costs.methods
     facts: dict[str, Any] = {"items": items, "methods": rows}
-    notes = kind_for("cost", given).cost_notes(given)
     if "case" in rows[0]:
-        return Printed(facts, [*_by_case(rows, price_per_label), *notes])
+        return Printed(facts, [*_by_case(rows, price_per_label), *costs.notes])
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines: list[Paragraph] = [Columns(head, [_cost_row(row, price_per_label) for row in rows])]
     lines += [f"{row['method']}: {row['refused']}" for row in rows if "refused" in row]
@@ -176,7 +177,7 @@ def printed(costs: Costs, price_per_label: float | None, **given: Any) -> Printe
     if costs.adopted is not None:
         facts["adopted"] = costs.adopted
         lines += ["", *_worth_lines(costs.adopted)]
-    return Printed(facts, [*lines, "", *notes])
+    return Printed(facts, [*lines, "", *costs.notes])
 
 
 def _by_case(rows: Sequence[dict[str, Any]], price: float | None) -> list[Paragraph]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from streameval.errors import InputError, check_misses
-from streameval.kinds import answering
+from streameval.kinds import answering, results_of
 from streameval.parquet.account import Forecast
 from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
@@ -168,4 +168,6 @@ def _found(
         raise InputError(f"a cut at {cutoff} holds no item", "name a recall in (0, 1], such as recall:0.9")
     given = {"misses": None if misses is None else check_misses(misses), "misses_from": misses_from, "apply": apply}
     named = {name: value for name, value in given.items() if value is not None}
-    return answering(study, "cut").cut(Study(Path(study)), target, ranking, named)
+    answering(study, "cut")
+    folder = Study(Path(study))
+    return results_of(folder).cut(folder, target, ranking, named)

@@ -66,13 +66,13 @@ def rehearsal(study: Path, *, labels: Sequence[str] = (), **options: Any) -> Reh
     kind, plan = kind_of(study), folder.plan()
     kind.asked("evaluate", options)
     head = f"Would evaluate {plan.table.num_rows:,} planned items, with the labels that the study has already."
-    writes = [folder.folder / name for name in kind.files(plan)]
+    writes = [folder.folder / name for name in kind.result.files(plan)]
     return Rehearsal.of_plan([head], plan, Forecast(), writes, forecast_labels(labels))
 
 
 def printed(evaluation: Any, study: Path, labels: Sequence[str] = (), **_: Any) -> Printed:
     """Print results, where the report is, and what to run next."""
-    kind, folder, summary = kind_of(study), Study(study), evaluation.summary
+    folder, summary = Study(study), evaluation.summary
     sizes = forecast_labels(labels)
     sources = [{**one, "bytes": size.bytes} for one, size in zip(summary["sources"], sizes, strict=True)]
     counted = [size.bytes for size in sizes if size.bytes is not None]
@@ -81,10 +81,10 @@ def printed(evaluation: Any, study: Path, labels: Sequence[str] = (), **_: Any) 
     stage |= {key: summary[key] for key in ("half_width", "claim") if key in summary}
     read = {"study": summary["study"], "evaluation_id": evaluation.evaluation_id, "labels": sources}
     read |= {"positives": summary["pool"]} if "pool" in summary else {}
-    facts = {**kind.facts(study, evaluation), "report": str(study / "report.html")}
-    lines = [*kind.lines(study, evaluation), f"Report: {facts['report']}"]
+    facts = {**evaluation.facts(study), "report": str(study / "report.html")}
+    lines = [*evaluation.lines(study), f"Report: {facts['report']}"]
     if following := facts.get("next"):
         lines.append(f"Next: {following}{'' if following.startswith('streameval ') else '.'}")
     return Printed(
-        facts, lines, stage, record=Record(study, read, [study / name for name in kind.files(folder.plan())])
+        facts, lines, stage, record=Record(study, read, [study / name for name in evaluation.files(folder.plan())])
     )

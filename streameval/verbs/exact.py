@@ -6,14 +6,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import pyarrow as pa
 
 from streameval.copies.write import for_a_while
 from streameval.engines import engine_facts
 from streameval.errors import InputError
-from streameval.kinds import kind_for, named
+from streameval.kinds import kind_for
 from streameval.kinds.exact import ExactRun
 from streameval.labelling.options import LabelMeaning, LabelsAre
 from streameval.options import listed, own, takes
@@ -29,6 +29,7 @@ from streameval.text import number_of
 
 if TYPE_CHECKING:
     from streameval.kinds.rankings.results import RankingsEvaluation
+    from streameval.kinds.results import StudyResult
     from streameval.study.results import Evaluation
 
 _EPSILON = "0.03"
@@ -164,10 +165,8 @@ def exact(
         windows = Windows(tuple(map(_whole, listed(window))), listed(epsilon))
     alone = {"labels": labels, "on": on, "labels_are": labels_are, "misses": misses, "windows": windows,
              **meaning.named()}  # fmt: skip
-    evaluation: Evaluation = kind_for("exact", {}).exact(
-        ranking, out, alone, ExactRun(label, options, engine, progress)
-    )
-    return evaluation
+    result = kind_for("exact", {}).exact(ranking, out, alone, ExactRun(label, options, engine, progress))
+    return cast("Evaluation", result)
 
 
 def exact_per(
@@ -183,8 +182,7 @@ def exact_per(
 ) -> RankingsEvaluation:
     """Evaluate many rankings as `exact` does; without `out`, `collect` receives the rows of each."""
     run = ExactRun(label, options or RankingOptions(), engine, progress, collect)
-    means: RankingsEvaluation = kind_for("exact", {"per": ()}).exact(ranking, out, given, run)
-    return means
+    return cast("RankingsEvaluation", kind_for("exact", {"per": ()}).exact(ranking, out, given, run))
 
 
 def _whole(text: str) -> int:
@@ -204,14 +202,14 @@ def rehearsal(
         raise InputError("--per does not go with --dry-run", "leave it out")
     with for_a_while(ranking, options) as source:
         n_items, read = forecast_exact(source, options, label if labels is None else None)
-    writes = [out / name for name in kind_for("exact", {}).files(None)] if out else []
+    writes = [out / name for name in kind_for("exact", {}).result.files(None)] if out else []
     head = f"Would evaluate {number_of(n_items, 'item')}."
     beside = forecast_labels([] if labels is None else [labels])
     return Rehearsal([head], n_items, n_items, ranking, read, writes, beside)
 
 
 def printed(
-    found: Evaluation | RankingsEvaluation,
+    found: StudyResult,
     ranking: Sequence[str],
     label: str,
     labels: str | None,
@@ -220,15 +218,15 @@ def printed(
     **_: Any,
 ) -> Printed:
     """Print results, and where the report is."""
-    kind, folder = named(found.summary["kind"]), out or Path()
+    folder = out or Path()
     summary, report, kept = found.summary, None, None
-    facts, lines = kind.facts(folder, found), kind.lines(folder, found)
+    facts, lines = found.facts(folder), found.lines(folder)
     if out is not None:
         report = str(out / "report.html")
         lines = [*lines, f"Report: {report}"]
         beside = [asdict(one) for one in forecast_labels([labels] if labels else [])]
         read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
                 "labels": beside, **engine_facts(engine)}  # fmt: skip
-        kept = Record(out, read, [out / name for name in kind.files(None)])
+        kept = Record(out, read, [out / name for name in found.files(None)])
     stage = {"rows": summary["n_items"], **{name: summary[name] for name in _TOLD if name in summary}}
     return Printed({**facts, "report": report}, lines, stage, record=kept)

@@ -131,7 +131,7 @@ def label(
         session = LabellingSession(folder, links, question, access)
         atomic.write_all(question_file(folder, question))  # not where another command serves it, and asks otherwise
         serve(session, listening, _names(host, base), lambda: served(_addresses(links, base)))
-    return kind_of(folder.folder).progress(folder)
+    return kind_of(folder.folder).tasks.progress(folder)
 
 
 def printed(state: LabellingProgress, study: Path, **_: Any) -> Printed:

@@ -51,7 +51,7 @@ def labels(
     folder = Study(Path(study))
     names = [forget] if isinstance(forget, str) else forget
     if not names:
-        return kind_of(folder.folder).progress(folder)
+        return kind_of(folder.folder).tasks.progress(folder)
     with folder.changing():
         folder.plan()
         return folder.labels.forget(*names)

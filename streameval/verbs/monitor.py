@@ -108,7 +108,7 @@ def monitor(
         history = _with_studies(begun, given, allowed)
         history = replace(history, corrected=_corrected(history, {folder for _, folder in given}))
         if history.added:
-            page = named(history.settings.kind).history.page(history)
+            page = named(history.settings.kind).watched.page(history)
             atomic.write_all({path.with_suffix(".html"): atomic.text(page), path: history.writer()})
     return history
 
@@ -117,7 +117,7 @@ def printed(history: History, out: Path | None = None, **_: Any) -> Printed:
     """Print what was watched, what it comes to, and what was not taken."""
     lines, notes = list[Paragraph](), list[str]()
     if history.table.num_rows:
-        shown, notes = named(history.settings.kind).history.says(history, _SHOWN)
+        shown, notes = named(history.settings.kind).watched.says(history, _SHOWN)
         lines = [shown, ""]
     if history.waiting:
         notes = [*notes, f"{history.waiting}. It is taken when they are in, and what comes behind it; "
@@ -172,14 +172,14 @@ def _history_of(name: str) -> type[History]:
     kind = available().get(name)
     if kind is None or "monitor" not in kind.answers:
         raise StudyError(f"there is no kind of study '{name}' that is watched", did_you_mean(name, available()))
-    return kind.history.HISTORY
+    return kind.watched.HISTORY
 
 
 def _begun(first: str, asked: Mapping[str, Any]) -> History:
     """Begin a history of the kind of its first study."""
     kind = answering(first, "monitor")
     Study(Path(first)).plan()  # says where there is no study
-    history = kind.history.HISTORY
+    history = kind.watched.HISTORY
     if asked["measure"] is None:
         raise InputError("nothing to watch was named", history.form)
     confidence = {} if asked["confidence"] is None else {"confidence": asked["confidence"]}

@@ -12,7 +12,8 @@ from streameval.copies import LIST_COPY
 from streameval.copies.write import told_of_source
 from streameval.errors import InputError, StudyError
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import Planned, kind_for, kind_of, options_of_any
+from streameval.kinds import kind_for, kind_of, options_of_any
+from streameval.kinds.planned import Planned
 from streameval.labelling.options import ReuseOptions
 from streameval.options import takes
 from streameval.per_query.options import RankingsDraw
@@ -126,7 +127,11 @@ def rehearsal(
     """Say what `select` would read for a plan, and how many of its items have a label already."""
     options = described(None, parameters)
     given = _given(method, by, parameters)
-    return kind_for("plan", given).rehearsal(ranking, Study(study), given, seed, options, progress)
+    kind = kind_for("plan", given)
+    if kind.no_rehearsal:
+        raise InputError(f"{flag(kind.asked_by['plan'])} does not go with --dry-run", kind.no_rehearsal)
+    kind.asked("plan", given)
+    return kind.planned.rehearsal(ranking, Study(study), given, seed, options, progress)
 
 
 def before(study: Path, seed: int | None = None, **_: Any) -> Plan | None:
@@ -147,7 +152,7 @@ def printed(made: Plan, study: Path, before: Plan | None, **options: Any) -> Pri
     place = named if beside is None else Study(Path(beside))
     options.pop("ranking", None)  # of a study that has a list none is typed
     given = {name: value for name, value in options.items() if value is not None and (name, value) != _USUAL}
-    facts, lines = kind_of(place.folder).planned_says(Planned(made, named, place, before, given))
+    facts, lines = kind_of(place.folder).planned.says(Planned(made, named, place, before, given))
     files = [place.folder / name for name in file_names(made)]
     labels, size = made.table.num_rows, sum(path.stat().st_size for path in files)
     stage = {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}

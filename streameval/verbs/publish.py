@@ -15,7 +15,7 @@ from typing import Any
 
 from streameval import __version__
 from streameval.errors import InputError, StudyError
-from streameval.kinds import kind_of
+from streameval.kinds import kind_of, results_of
 from streameval.printed import Printed
 from streameval.stores import PathOrURI, is_remote, locks
 from streameval.stores.claims import claimed, ended_runs, remove_unfinished
@@ -65,10 +65,9 @@ def publish(study: str | os.PathLike[str], place: PathOrURI) -> Published:
     folder = Study(Path(study))
     if (Path(place) / "votes").exists():
         raise InputError(f"{os.fspath(place)}: is a study with labels of its own", "publish to another folder")
-    kind = kind_of(folder.folder)
     alone = not folder.exists and (folder.folder / "evaluation.json").exists()
     with locks.one_at_a_time(folder.folder) if alone else folder.changing():
-        results = kind.read(folder)
+        results = results_of(folder)
         bodies = _bodies(folder.folder, published(folder))
     return _copy(bodies, results.evaluation_id, results.summary["study"], place)
 
@@ -86,7 +85,7 @@ def published(folder: Study) -> list[str]:
     """Names of the files that are copied, in the order in which they are best read."""
     plan = folder.plan() if folder.exists else None
     planned = [] if plan is None else file_names(plan)
-    return [*planned, *kind_of(folder.folder).files(plan)]
+    return [*planned, *kind_of(folder.folder).result.files(plan)]
 
 
 def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: PathOrURI) -> Published:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -10,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from streameval.errors import InputError
-from streameval.kinds import kind_of
+from streameval.errors import InputError, StudyError
+from streameval.kinds import kind_of, results_of
 from streameval.printed import Printed
 from streameval.reporting.charts import picture
 from streameval.reporting.figures import ReportedStudy, figures
@@ -105,9 +106,8 @@ def _drawn(
         raise InputError("the title is empty", "leave it out: the page is called after the study then")
     if len(studies) == 1 and items == "hidden":
         folder = Study(Path(studies[0]))
-        kind = kind_of(folder.folder)
-        results, plan = kind.read(folder), folder.plan() if folder.exists else None
-        drawn = kind.page(folder.folder.resolve().name, plan, results, title)
+        results, plan = results_of(folder), folder.plan() if folder.exists else None
+        drawn = results.page(folder.folder.resolve().name, plan, title)
     else:
         drawn = page(_shown(studies, items), title)
     atomic.write_out({path: atomic.text(drawn)}, existing)
@@ -130,11 +130,14 @@ def _shown(studies: Sequence[str | os.PathLike[str]], items: Examples) -> list[R
     shown = []
     for path in studies:
         folder = Study(Path(path))
-        kind = kind_of(folder.folder)
-        evaluation = kind.read(folder)
+        results = results_of(folder)
         plan = folder.plan() if folder.exists else None
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
-        shown.append(kind.reported(path, plan, evaluation, selection))
+        drawn = results.reported(folder.folder.resolve().name, plan, selection)
+        if drawn is None:
+            raise StudyError(f"{os.fspath(path)} is {kind_of(folder.folder).about}, which is drawn alone and without "
+                             "examples", f"`streameval report {shlex.quote(os.fspath(path))}`")  # fmt: skip
+        shown.append(drawn)
     twice = Counter(study.name for study in shown)
     return [
         replace(study, name=f"{study.name} ({i})") if twice[study.name] > 1 else study

@@ -14,7 +14,8 @@ import pyarrow as pa
 from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, of_each
-from streameval.kinds import Kind, kind_of, standing_of, studies_within
+from streameval.kinds import kind_of, results_of, standing_of, studies_within
+from streameval.kinds.results import BoundedMeasures, StudyResult
 from streameval.notebook import Tabular
 from streameval.printed import Printed
 from streameval.questions import Asked, Question
@@ -106,13 +107,12 @@ def show(
             raise InputError("no measure was asked for", "name some, such as precision@1000")
         standing = standing_of(study)
         return replace(standing, values=(*standing.values, *_asked_within(folder)))
-    kind = kind_of(folder.folder)
-    whole = kind.read(folder)
-    result = whole if slice is None else whole.slice(slice)
-    found = of_each(asked, lambda one: kind.answer(result, one))
+    whole = results_of(folder)
+    result: BoundedMeasures = whole if slice is None else whole.slice(slice)
+    found = of_each(asked, result.bounds)
     bounds = {str(one): each for one, each in zip(asked, found, strict=True)}
-    errors = _standard_errors(kind, None if slice is not None else whole, asked) if standard_error else {}
-    promise = f"{kind.promise(result)} {estimate_sentence(result.estimates)}".rstrip()
+    errors = _standard_errors(None if slice is not None else whole, asked) if standard_error else {}
+    promise = f"{result.promise()} {estimate_sentence(result.estimates)}".rstrip()
     return Shown(bounds, result.claim, promise, result.estimates, errors)
 
 
@@ -140,12 +140,12 @@ def _standard_error(measure: str, error: float | None) -> str:
 def _asked_within(folder: Study) -> Iterator[str]:
     """Name the questions that were asked of a study, which stand in folders within."""
     for place, plan in studies_within(folder):
-        asked = kind_of(place).subject(plan)
+        asked = kind_of(place).planned.subject(plan)
         yield f"{place.name}: {asked} `{shlex.join(['streameval', 'show', str(place)])}` says where it stands."
 
 
-def _standard_errors(kind: Kind, result: Any, asked: list[Question]) -> dict[str, float | None]:
-    errors = {} if result is None else kind.standard_errors(result, asked)
+def _standard_errors(result: StudyResult | None, asked: list[Question]) -> dict[str, float | None]:
+    errors = {} if result is None else result.standard_errors(asked)
     if not errors:
         raise InputError(
             "standard errors are those of precision after a number of items, and of no slice",

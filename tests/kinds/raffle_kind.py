@@ -14,8 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kinds import Kind
+from streameval.kinds import Kind, part
+from streameval.kinds.planned import PlanText
 from streameval.kinds.planning import Drawn, PlanRequest
+from streameval.kinds.results import StudyResult
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.tally import Tallied
 from streameval.rankings.stored_order import located
@@ -47,13 +49,10 @@ class Raffle(Kind):
     asked_by: ClassVar = {"plan": "tickets"}
     options: ClassVar = {"plan": (RaffleOptions,), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
-    tables: ClassVar = {
-        "metrics": "Bounds on the share of positives among all items.",
-        "labels": "One row per ticket; label is null where there is none.",
-        "issues": "Every row of a label table, and every item, that is not as it should be.",
-    }
+    result = part(f"{__name__}:RaffleResult")
+    planned = part(f"{__name__}:PLANNED")
 
-    def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+    def draw(self, ranking: object, asked: Sequence[Any], request: PlanRequest) -> Drawn:
         """Draw items uniformly, without replacement."""
         (options,) = asked
         opened, seed = request.open(ranking), request.drawing_seed
@@ -77,16 +76,31 @@ class Raffle(Kind):
         claim = Claim("simultaneous", confidence, assumes, labels.about, labels.why)
         return tables, claim, {}
 
+
+class RafflePlan(PlanText):
+    """Sentences about a raffle that is planned."""
+
     def subject(self, plan: Plan) -> str:
         """Say what is estimated."""
         return f"share of positives among {plan.n_items:,} items"
 
-    def text(self, found: Any, plan: Plan | None = None, study: str = "STUDY") -> Text:
+
+@dataclass(frozen=True, repr=False)
+class RaffleResult(StudyResult):
+    """Bounds on the share of positives."""
+
+    comments: ClassVar = {
+        "metrics": "Bounds on the share of positives among all items.",
+        "labels": "One row per ticket; label is null where there is none.",
+        "issues": "Every row of a label table, and every item, that is not as it should be.",
+    }
+
+    def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say the share, and with what probability it lies between its bounds."""
-        (row,), account = found.metrics.to_pylist(), found.summary["account"]
+        (row,), account = self.metrics.to_pylist(), self.summary["account"]
         sides = [row[side] for side in ("lower", "estimate", "upper")]
         share = f"{four_digits(row['lower'])} to {four_digits(row['upper'])} of all items are positive"
-        said = f"With probability {found.claim.confidence:g}, {share}. {found.claim.caution}".rstrip()
+        said = f"With probability {self.claim.confidence:g}, {share}. {self.claim.caution}".rstrip()
         table = Columns(["share", "lower", "estimate", "upper"], [["positive", *sides]])
         remark = f"{account['labelled']:,} of {account['planned']:,} tickets have a label."
         return Text(said, "", table, [remark])
@@ -103,4 +117,4 @@ def bounds(positive: int, missing: int, n: int, confidence: float) -> tuple[floa
     return max(0.0, positive / n - reach), estimate, min(1.0, (positive + missing) / n + reach)
 
 
-KIND = Raffle()
+KIND, PLANNED = Raffle(), RafflePlan()

@@ -287,7 +287,7 @@ def test_what_exact_wrote_is_published(every, tmp_path):
         told = streameval.publish(name, f"{name}-there")
         assert told.manifest["evaluation_id"] == streameval.sql(name, "FROM provenance").to_pylist()[0]["evaluation_id"]
         assert {path.name for path in (tmp_path / f"{name}-there").iterdir()} == {
-            "manifest.json", *kind_of(name).files(None)}  # fmt: skip
+            "manifest.json", *kind_of(name).result.files(None)}  # fmt: skip
     with pytest.raises(StudyError, match="nowhere is not a study"):
         streameval.publish("nowhere", "there")
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streameval.cli import run
-from streameval.kinds import kind_of
+from streameval.kinds import results_of
 from streameval.reporting.text import Columns, Text
 from streameval.study import Study
 
@@ -20,8 +20,8 @@ STUDIES = ["drawn-rankings-evaluated", "gate-decided", "gate-half-labelled", "cu
 
 
 def text_of(study):
-    folder, kind = Study(Path(study)), kind_of(Path(study))
-    return kind.text(kind.read(folder), folder.plan(), study)
+    folder = Study(Path(study))
+    return results_of(folder).text(folder.plan(), study)
 
 
 def words_of_page(study):

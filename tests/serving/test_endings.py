@@ -10,7 +10,7 @@ from label_pages import said
 import streameval
 from streameval.cli import run
 from streameval.errors import OutsideError, StudyError
-from streameval.kinds import kind_of
+from streameval.kinds import results_of
 from streameval.process import interrupts
 from streameval.serving import serve
 from streameval.serving.items import PlannedItems
@@ -27,7 +27,7 @@ def test_what_came_after_the_last_evaluation_is_evaluated_when_it_ends(study, op
     pages.session.refresh()
     pages.work(said(second))
     pages.session.finish()
-    assert kind_of(study).read(Study(study)).summary["account"]["labelled"] == 2
+    assert results_of(Study(study)).summary["account"]["labelled"] == 2
     written = (study / "report.html").stat().st_mtime_ns
     pages.session.finish()
     assert (study / "report.html").stat().st_mtime_ns == written

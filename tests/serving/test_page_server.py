@@ -13,7 +13,7 @@ from suite_cases import slow
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError
-from streameval.kinds import kind_of
+from streameval.kinds import results_of
 from streameval.serving import page_server, serve
 from streameval.serving.desk import given_twice
 from streameval.serving.links import links_of
@@ -168,8 +168,8 @@ def test_where_the_disk_is_full_nothing_is_acknowledged_and_what_comes_later_is_
     assert streameval.evaluate(study).summary["account"]["labelled"] == 1
 
 
-def results_of(study):
-    return kind_of(study).read(Study(study))
+def results_in(study):
+    return results_of(Study(study))
 
 
 def label_one_by_one(pages, positive, look):
@@ -194,7 +194,7 @@ def test_a_question_is_asked_round_by_round_and_stops_when_it_is_answered(questi
     assert reply["tasks"] == []
     assert "the question is answered" in reply["message"]
     assert streameval.check(question).outcome == "pass"
-    assert results_of(question).summary["account"]["labelled"] == given
+    assert results_in(question).summary["account"]["labelled"] == given
     state = pages.state()
     assert any(line.startswith("Yes: ") for line in state["lines"])
     assert state["over"]
@@ -211,7 +211,7 @@ def test_a_question_stops_with_the_answer_that_decides_it_and_takes_what_is_fore
         plan = streameval.plan(str(listed), study, score="secret_score", seed=seed, **asked, **more)
         pages = opened(study)
         given.append(label_one_by_one(pages, lambda rank: rank % 5 > 0, pages.session.look))
-        results = results_of(study)
+        results = results_in(study)
         assert results.tables["answers"].column("labels").to_pylist() == [given[-1]]  # the last one decided
         rounds.append(results.summary["rounds"])
     case = f"if it is {(1 + least) / 2:g}"
@@ -236,7 +236,7 @@ def test_the_server_looks_after_every_answer_and_not_every_half_minute(question,
     over.set()
     pages.session.wanted.set()
     watch.join(60)
-    answers = results_of(question).tables["answers"]
+    answers = results_in(question).tables["answers"]
     assert answers.column("labels").to_pylist() == [given]
 
 

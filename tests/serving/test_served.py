@@ -24,7 +24,7 @@ from suite_cases import cases
 
 import streameval
 from streameval.cli import run
-from streameval.kinds import kind_of
+from streameval.kinds import results_of
 from streameval.serving.links import links_of
 from streameval.study import Study
 from streameval.study.answer_journal import NAME, read_lines
@@ -142,7 +142,7 @@ def test_every_acknowledged_answer_is_in_the_study_once_though_the_server_is_kil
     assert len(ids) == len({*ids})
     assert acknowledged <= {*ids}
     assert before <= {*ids}
-    at_the_end = kind_of(study).read(Study(study)).summary["account"]
+    at_the_end = results_of(Study(study)).summary["account"]
     account = streameval.evaluate(study).summary["account"]
     assert at_the_end == account  # the last answers are in it
     assert account["votes"] + account["undecided"] >= len(acknowledged) >= 5 * 12 - 5

@@ -33,7 +33,7 @@ from streameval.stores.objects import ObjectFile
 from streameval.stores.transfer import copied
 from streameval.verbs.publish import publish
 
-PUBLISHED = ["plan.parquet", "plan.json", *named("curve").files(None)]
+PUBLISHED = ["plan.parquet", "plan.json", *named("curve").result.files(None)]
 SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
 PLACES = cases(["in this process", "a server"], "in this process")
 

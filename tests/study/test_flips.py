@@ -18,7 +18,7 @@ from suite_cases import examples
 
 import streameval
 from streameval.errors import StreamevalError
-from streameval.kinds import kind_of
+from streameval.kinds import results_of
 from streameval.rankings import open_planned
 from streameval.study import Study
 
@@ -72,7 +72,7 @@ def told(path):
     if (path / "ranking").exists():
         found.append(open_planned(plan).fetch(plan.ranks, ["id", "right"]).table.to_pylist())
     found.append(streameval.labels(path).account)
-    results = kind_of(path).read(study)
+    results = results_of(study)
     found += [results.evaluation_id, json.dumps(dict(results.summary), sort_keys=True, default=str)]
     found += [(name, table.to_pylist()) for name, table in results.tables.items()]
     if (path / "selection.parquet").exists():

@@ -19,7 +19,7 @@ from suite_cases import LONG, examples, slow
 import streameval
 from streameval.cli import run
 from streameval.errors import EXIT_DONE, EXIT_FAILS, InputError
-from streameval.kinds import named
+from streameval.kinds import results_of
 from streameval.methods import create
 from streameval.order.by_score import by_score
 from streameval.order.count_at_score import count_at_score
@@ -192,8 +192,8 @@ def test_gates_end_with_their_status(eight, tmp_path, capsys):
 
 def test_a_gate_is_as_good_as_its_worst_check_and_reads_its_study_once(eight, monkeypatch, capsys):
     reads = []
-    read = streameval.Study.evaluation
-    monkeypatch.setattr(streameval.Study, "evaluation", lambda self: reads.append(1) or read(self))
+    read = streameval.Study.results
+    monkeypatch.setattr(streameval.Study, "results", lambda self, *how: reads.append(1) or read(self, *how))
     assert run(["check", str(eight), "precision@4 >= .5"]) == 0
     assert len(reads) == 1
     one = check(eight, ["precision@4 >= .5"]).checked[0]
@@ -319,7 +319,7 @@ def test_a_bound_has_the_digits_that_tell_it_from_what_is_asked(tmp_path, capsys
 
 def test_no_item_of_a_score_passes_nothing(floats, capsys):
     """A cutoff of no items has no precision; one that may be empty is inconclusive."""
-    study, found = floats[0], streameval.Study(floats[0]).evaluation()
+    study, found = floats[0], results_of(streameval.Study(floats[0]))
     for metric in ("precision", "recall", "f1", "yield"):
         assert run(["check", str(study), f"{metric}@score:999 >= 0"]) == 2
         told = capsys.readouterr().err
@@ -334,8 +334,8 @@ def test_no_item_of_a_score_passes_nothing(floats, capsys):
     later = replace(found.curve, score=found.curve.score.slice(1))  # the best score is not known
     assert later.rank_at_score(1.5)[0] == 0 < later.rank_at_score(1.5)[1]
     doubtful = replace(found, curve=later)
-    assert _checked(Question.of("precision@score:1.5 >= 0"), named("curve"), doubtful, "").outcome == "inconclusive"
-    assert _checked(Question.of("precision@score:0.1 >= 0"), named("curve"), doubtful, "").outcome == "pass"
+    assert _checked(Question.of("precision@score:1.5 >= 0"), doubtful, "").outcome == "inconclusive"
+    assert _checked(Question.of("precision@score:0.1 >= 0"), doubtful, "").outcome == "pass"
 
 
 def test_f1_is_shown_where_it_is_asked_for(floats, capsys):

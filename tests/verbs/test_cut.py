@@ -328,7 +328,7 @@ def test_bad_cuts_are_refused_in_one_line(study, one_ranking, tmp_path, capsys):
     assert "is a file" in refused(5, "--out", tmp_path / "full" / "x")
     assert "lies inside the ranking" in refused(5, "--out", folder / "cut")
     assert (tmp_path / "full" / "x").read_text() == "mine"
-    assert "is not a study" in refused(5, where=tmp_path / "nowhere")
+    assert "no such folder" in refused(5, where=tmp_path / "nowhere")
     late = pa.table({"rank": [1, 2, 3, 4], "label": [0, 1, 1, 1]})
     streameval.plan(str(folder), tmp_path / "few", epsilon=0.1, window=20, method="paula", seed=0)
     with_tables(tmp_path / "few", late)

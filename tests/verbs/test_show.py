@@ -13,7 +13,7 @@ from refusals import refused
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
-from streameval.kinds import means, named
+from streameval.kinds import results_of
 from streameval.kinds.curve import measures as of_a_curve
 from streameval.questions import Question
 from streameval.study import Study
@@ -242,11 +242,11 @@ def test_many_rankings_with_every_label_are_gated_by_their_means(runs, tmp_path,
         assert run(["check", out, *conditions]) == status
         assert "Every item has a label: the means are exact" in capsys.readouterr().out
     assert "result: 300 rankings by query, 6,000 items" in repr(streameval.show(out))
-    result = named("rankings").read(Study(out))
-    known = means.measures(result)
+    result = results_of(Study(out))
+    known = result.measures()
     assert {"map", "mrr", "ndcg", "ndcg@1", "success@10"} <= {*known}
     for name in known:
-        means.answer(result, Question.of(name))
+        result.bounds(Question.of(name))
     for asked, said in (
         ("ndgc@10", "did you mean 'ndcg@10'?"),
         ("ndcg@7", "there is no mean of 'ndcg@7'"),
@@ -310,7 +310,7 @@ def test_drawn_rankings_answer_within_their_bounds(runs, tmp_path, capsys, monke
         head = repr(streameval.show("drawn")).splitlines()[0]
         assert ("of which 500 are in" if status else "1,500 labels, all of them in.") in head
     standing("drawn", capsys, {"precision@10", "success@10", "mrr@10", "dcg@10"}, set())
-    found = named("drawn_rankings").read(Study("drawn"))
+    found = results_of(Study("drawn"))
     assert repr(found).startswith(f"<RankingsSample {found.evaluation_id}: precision@10 {bounds.lower:.4f} … ")
     assert found.mean("precision", 10) == found.mean("precision_at", 10) == bounds.estimate
     assert run(["check", "drawn", "dcg@10 >= 1", "precision@10 < 0.5"]) == 4

@@ -8,6 +8,12 @@ from typing import Any
 from streameval.errors import InputError
 from streameval.methods import Method, available, create, own_parameters, refuse_alpha_with_budget
 
+NOTES = (
+    "Half-widths are relative to precision. A forecast (~) depends on labels not yet seen: it is for lists that keep",
+    "--min-precision. conditional: true only where the PAULA paper's assumptions are; simultaneous: at every rank at",
+    "once with probability --confidence, whatever the list.",
+)
+
 
 def costs(n_items: int, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Count the labels that each method asks for; the error of the first where no method can keep the parameters."""

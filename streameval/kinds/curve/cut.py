@@ -26,7 +26,7 @@ from streameval.study.results import Evaluation
 from streameval.types import Plan
 
 
-def proven(folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, Any]) -> Cut:
+def proven(folder: Study, evaluation: Evaluation, target: Cutoff, ranking: object, options: Mapping[str, Any]) -> Cut:
     """Find where a curve proves a cutoff; errors as of `streameval.cut`.
 
     Args:
@@ -34,7 +34,7 @@ def proven(folder: Study, target: Cutoff, ranking: Any, options: Mapping[str, An
     """
     misses, misses_from, apply = (options.get(name) for name in ("misses", "misses_from", "apply"))
     asked = {"cutoff": str(target)}
-    plan, evaluation = folder.plan(), folder.evaluation()
+    plan = folder.plan()
     curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
     if misses_from is not None:
         curve = _beside(folder, plan, evaluation, Path(misses_from), misses)

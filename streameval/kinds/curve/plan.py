@@ -24,7 +24,7 @@ from streameval.text import those_with
 from streameval.types import Plan
 
 
-def draw_ranks(ranking: Any, parameters: dict[str, Any], request: PlanRequest) -> Drawn:
+def draw_ranks(ranking: object, parameters: dict[str, Any], request: PlanRequest) -> Drawn:
     """Choose the ranks to label; errors as of `streameval.plan`."""
     method, by = parameters.pop("method", "loguniform"), parameters.pop("by", None)
     how = drawing(request.study, method, request.seed, by, parameters)
@@ -74,7 +74,7 @@ def drawing(study: Study, method: str, seed: int | None, by: str | None, paramet
     return Drawing(create(method, parameters), chosen, by, judge, keyed)
 
 
-def draw(ranking: Any, how: Drawing, options: RankingOptions, progress: Progress = silent) -> Drawn:
+def draw(ranking: object, how: Drawing, options: RankingOptions, progress: Progress = silent) -> Drawn:
     """Choose ranks and write nothing; errors as in `plan`."""
     opened = open_ranking(ranking, options)
     _refuse_nulls(opened)

@@ -11,8 +11,8 @@ from streameval.copies import LIST_COPY, kind_of
 from streameval.copies.write import for_a_while
 from streameval.errors import InputError
 from streameval.judges.classes import classes_sentence
-from streameval.kinds import Planned
 from streameval.kinds.curve.plan import draw, drawing
+from streameval.kinds.planned import Planned, PlanText
 from streameval.methods import method_of
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress
@@ -27,19 +27,48 @@ from streameval.types import Plan
 _SHOWN = 8  # slices that the terminal names
 
 
-def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
-    """Say how many items are to be labelled, what is particular to the plan, and what plans the same again."""
-    made, folder, before = planned.plan, planned.study, planned.before
-    labels = made.table.num_rows
-    replaced = before if before is not None and made.plan_id not in before.study_ids else None
-    there = before is not None and replaced is None
-    facts, left = reused(planned.options, labels, folder.labelled if made.draw_by else 0)
-    facts |= {"already_there": there, "replaced": replaced is not None, "doubt": made.location.get("doubt")}
-    again = ", as planned before" if there else ""
-    head = f"{made.method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%}){again}"
-    lines = [head, *_replaced(replaced, made), *_copied(folder, made), *_told(made), *left, _seed(made)]
-    following = f"Next: {first_step(folder, made).command}"
-    return planned.facts(**facts), [*lines, *planned.doubts, following]
+class CurvePlanText(PlanText):
+    """Sentences about the plan of a curve."""
+
+    def says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+        """Say how many items are to be labelled, what is particular to the plan, and what plans the same again."""
+        made, folder, before = planned.plan, planned.study, planned.before
+        labels = made.table.num_rows
+        replaced = before if before is not None and made.plan_id not in before.study_ids else None
+        there = before is not None and replaced is None
+        facts, left = reused(planned.options, labels, folder.labelled if made.draw_by else 0)
+        facts |= {"already_there": there, "replaced": replaced is not None, "doubt": made.location.get("doubt")}
+        again = ", as planned before" if there else ""
+        head = f"{made.method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%}){again}"
+        lines = [head, *_replaced(replaced, made), *_copied(folder, made), *_told(made), *left, _seed(made)]
+        following = f"Next: {first_step(folder, made).command}"
+        return planned.facts(**facts), [*lines, *planned.doubts, following]
+
+    def rehearsal(
+        self, ranking: Sequence[str], study: Study, given: Mapping[str, Any], seed: int | None,
+        options: RankingOptions, progress: Progress,
+    ) -> Rehearsal:  # fmt: skip
+        """Say what `select` would read for a plan, and how many of its items have a label already."""
+        if "judge" in given or "judge_classes" in given:
+            raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
+        given = dict(given)
+        method, by = given.pop("method", "loguniform"), given.pop("by", None)
+        chosen = drawing(study, method, seed, by, dict(given))
+        with for_a_while([*ranking], options, progress, study.list_copy) as source:
+            drawn = draw(source, chosen, options, progress)
+            made, opened = drawn.plan, drawn.ranking
+            copied = kind_of([*ranking]) is not None
+            forecast = Forecast() if copied else opened.forecast(made.ranks, opened.columns())
+        labels = made.table.num_rows
+        labelled = 0 if drawn.votes is None else len(set(drawn.votes.table.column("rank").to_pylist()))
+        more, left = reused(given, labels, labelled)
+        head = f"{method}: {labels:,} of {made.n_items:,} items would be planned"
+        head += "" if seed is not None else f" (--seed {chosen.seed} plans just these)"
+        head += f". The list would be read into {study.list_copy}." if copied else "; to select them:"
+        names = [*([LIST_COPY] if copied else []), *file_names(made), "manifests/plan.json"]
+        shown = [*ranking] if copied else made.location["source"]
+        writes = [study.folder / name for name in names]
+        return Rehearsal([*left, head], labels, made.n_items, shown, forecast, writes, more=more)
 
 
 def reused(options: Mapping[str, Any], labels: int, labelled: int) -> tuple[dict[str, Any], list[str]]:
@@ -50,36 +79,6 @@ def reused(options: Mapping[str, Any], labels: int, labelled: int) -> tuple[dict
     said = [f"{labelled:,} have a label already: {labels - labelled:,} are left to ask for."]
     seen = ["The model has seen these labels: bounds will promise nothing."]
     return facts, [*said * ("reuse" in options), *seen * (options.get("labels_unseen_by_model") == "no")]
-
-
-def rehearsal(
-    ranking: Sequence[str],
-    study: Study,
-    given: dict[str, Any],
-    seed: int | None,
-    options: RankingOptions,
-    progress: Progress,
-) -> Rehearsal:
-    """Say what `select` would read for a plan, and how many of its items have a label already."""
-    if "judge" in given or "judge_classes" in given:
-        raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
-    method, by = given.pop("method", "loguniform"), given.pop("by", None)
-    chosen = drawing(study, method, seed, by, dict(given))
-    with for_a_while([*ranking], options, progress, study.list_copy) as source:
-        drawn = draw(source, chosen, options, progress)
-        made, opened = drawn.plan, drawn.ranking
-        copied = kind_of([*ranking]) is not None
-        forecast = Forecast() if copied else opened.forecast(made.ranks, opened.columns())
-    labels = made.table.num_rows
-    labelled = 0 if drawn.votes is None else len(set(drawn.votes.table.column("rank").to_pylist()))
-    more, left = reused(given, labels, labelled)
-    head = f"{method}: {labels:,} of {made.n_items:,} items would be planned"
-    head += "" if seed is not None else f" (--seed {chosen.seed} plans just these)"
-    head += f". The list would be read into {study.list_copy}." if copied else "; to select them:"
-    names = [*([LIST_COPY] if copied else []), *file_names(made), "manifests/plan.json"]
-    shown = [*ranking] if copied else made.location["source"]
-    writes = [study.folder / name for name in names]
-    return Rehearsal([*left, head], labels, made.n_items, shown, forecast, writes, more=more)
 
 
 def _replaced(before: Plan | None, made: Plan) -> list[str]:
@@ -144,3 +143,6 @@ def _stages(made: Plan) -> list[str]:
         if method.judge_sample > made.n_items:
             lines.append(f"The list has no more, though --judge-sample asks for {method.judge_sample:,}.")
     return lines
+
+
+PLANNED = CurvePlanText()

@@ -66,7 +66,7 @@ def _claim(means: pa.Table, plan: Plan, pool: Pool | None, item: str | None, lab
     return Claim(coverage, confidence, "; and, ".join(assumes) or "nothing", labels.about, labels.why)
 
 
-def _name_of(positives: Any) -> str:
+def _name_of(positives: object) -> str:
     return masked_source(os.fspath(positives)) if isinstance(positives, str | os.PathLike) else "a table in memory"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from streameval.errors import InputError
 from streameval.kinds.planning import Drawn, PlanRequest
@@ -16,7 +15,7 @@ from streameval.types import Plan
 METHOD = "top_items"  # as plan.json calls the draw
 
 
-def draw_tops(ranking: Any, how: RankingsDraw, request: PlanRequest) -> Drawn:
+def draw_tops(ranking: object, how: RankingsDraw, request: PlanRequest) -> Drawn:
     """Draw rankings uniformly from a list that holds many, and plan the first items of each to be labelled.
 
     Returns:

@@ -5,28 +5,39 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from streameval.kinds import Planned
+from streameval.kinds.planned import Planned, PlanText
 from streameval.reporting.next_step import first_step
 from streameval.text import number_of
 from streameval.text.options import flags
+from streameval.types import Plan
 
 
-def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
-    """Say how many rankings were drawn, how many labels they take, and what plans the same again."""
-    made, options = planned.plan, planned.options
-    drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
-    judge, per = options.get("judge"), ",".join(made.notes["per"])
-    judged = (
-        f"'{judge}' is the judge of every ranking: bounds hold whatever it says, and only their width depends on it. "
-        "People should not see its answers."
-    )
-    first = {name: options[name] for name in ("per", "rankings", "at") if name in options}
-    again = {name: ",".join(map(str, value)) if isinstance(value, tuple | list) else value
-             for name, value in {**first, **options, "seed": made.seed}.items()}  # fmt: skip
-    return planned.facts(), [
-        f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
-        f"{number_of(made.table.num_rows, 'item')} to label",
-        *[judged] * (judge is not None),
-        f"Seed {made.seed}, kept in plan.json: {shlex.join(flags(again))} plans the same again.",
-        f"Next: {first_step(planned.study, made).command}",
-    ]
+class SamplePlanText(PlanText):
+    """Sentences about the plan of a sample of rankings."""
+
+    def subject(self, plan: Plan) -> str:
+        """Say what a study with a plan estimates."""
+        return f"means over {number_of(int(plan.notes['rankings']), 'ranking')} by {', '.join(plan.notes['per'])}"
+
+    def says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+        """Say how many rankings were drawn, how many labels they take, and what plans the same again."""
+        made, options = planned.plan, planned.options
+        drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
+        judge, per = options.get("judge"), ",".join(made.notes["per"])
+        judged = (
+            f"'{judge}' is the judge of every ranking: bounds hold whatever it says, and only their width depends on "
+            "it. People should not see its answers."
+        )
+        first = {name: options[name] for name in ("per", "rankings", "at") if name in options}
+        again = {name: ",".join(map(str, value)) if isinstance(value, tuple | list) else value
+                 for name, value in {**first, **options, "seed": made.seed}.items()}  # fmt: skip
+        return planned.facts(), [
+            f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
+            f"{number_of(made.table.num_rows, 'item')} to label",
+            *[judged] * (judge is not None),
+            f"Seed {made.seed}, kept in plan.json: {shlex.join(flags(again))} plans the same again.",
+            f"Next: {first_step(planned.study, made).command}",
+        ]
+
+
+PLANNED = SamplePlanText()

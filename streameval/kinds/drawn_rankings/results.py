@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
+from streameval.kinds.drawn_rankings.says import text
 from streameval.kinds.means import RankingMeans
+from streameval.reporting.text import Text
+from streameval.types import Plan
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,6 +28,18 @@ class RankingsSample(RankingMeans):
         issues: See `streameval.labelling.issues`.
         summary: What evaluation.json and `--json` say.
     """
+
+    comments: ClassVar = {
+        "metrics": "Bounds on means over all rankings (ndcg@10 is mean_ndcg_at with argument 10); the "
+        "normal interval beside them promises nothing.",
+        "rankings": "One row per ranking that was drawn; lower and upper are apart where labels are missing.",
+        "labels": "One row per planned item; rank is its stored row, from 1; label is null where there is none.",
+        "issues": "Every row of a label table, and every item, that is not as it should be.",
+    }
+
+    def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
+        """Say what the bounds claim, the means, and what to know of them."""
+        return text(self)
 
     @property
     def rankings(self) -> pa.Table:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from streameval.kinds.drawn_rankings.results import RankingsSample
 from streameval.questions.printed import measure_of
 from streameval.reporting.text import Cell, Columns, Text
+from streameval.study.results import Result
 from streameval.text import number_of
 
 _IF_RIGHT = ", and those of recall, average precision and nDCG if the table of positives is right"
@@ -33,12 +34,12 @@ _INCOMPLETE = (
 )
 
 
-def text(found: RankingsSample) -> Text:
+def text(found: Result) -> Text:
     """Say what the bounds claim, the means, and what to know of them."""
     return Text(sample_sentence(found), "", sample_table(found), remarks(found.summary))
 
 
-def sample_table(found: RankingsSample) -> Columns:
+def sample_table(found: Result) -> Columns:
     """Make a table of the means; of a judge, with the widths with it and without."""
     cells: list[list[Cell]] = []
     head, judge = ["metric", "lower", "estimate", "upper", "normal from", "to"], found.summary.get("judge")
@@ -49,7 +50,7 @@ def sample_table(found: RankingsSample) -> Columns:
     return Columns([*head, *(["width", "without judge"] if judge is not None else [])], cells)
 
 
-def remarks(summary: Any) -> list[str]:
+def remarks(summary: Mapping[str, Any]) -> list[str]:
     """What to know of the means."""
     judge = summary.get("judge")
     text = f"The bounds use what '{judge}' says of every ranking, as a judge: {WHATEVER_IT_SAYS}. "
@@ -58,7 +59,7 @@ def remarks(summary: Any) -> list[str]:
             *([] if summary["ranking"]["score"] is None else [TIED])]  # fmt: skip
 
 
-def sample_sentence(found: RankingsSample) -> str:
+def sample_sentence(found: Result) -> str:
     """What the bounds of drawn rankings claim."""
     claim, account, pool = found.summary["claim"], found.summary["account"], found.summary.get("pool")
     counts = (
@@ -82,7 +83,7 @@ def sample_sentence(found: RankingsSample) -> str:
     )
 
 
-def _pooled(summary: Any) -> str:
+def _pooled(summary: Mapping[str, Any]) -> str:
     """What the table of positives says."""
     pool = summary["pool"]
     text = (
@@ -94,7 +95,7 @@ def _pooled(summary: Any) -> str:
     return text + _matched(pool) + (_COMPLETE if pool["complete"] else _INCOMPLETE)
 
 
-def _matched(pool: Any) -> str:
+def _matched(pool: Mapping[str, Any]) -> str:
     """How far the table and the labels name the same items, which shows where they write names differently."""
     again = f", {pool['again']:,} of them there twice" if pool.get("again") else ""
     text = f"Rows of drawn rankings: {pool['drawn']:,}{again}. "

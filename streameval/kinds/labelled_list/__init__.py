@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.kinds import Kind
+from streameval.kinds import Kind, part
 from streameval.kinds.curve import OneRanking
 from streameval.labelling.options import LabelMeaning
 
 if TYPE_CHECKING:
     from streameval.kinds.exact import ExactRun
-    from streameval.reporting.text import Paragraph, Text
-    from streameval.study import Study
-    from streameval.study.results import Evaluation
-    from streameval.types import Plan
+    from streameval.kinds.labelled_list.results import ListResult
 
 
 @dataclass(frozen=True)
@@ -42,58 +39,21 @@ class LabelledList(OneRanking):
     asked_by: ClassVar = {"exact": ""}
     options: ClassVar = {"exact": (Alone, LabelMeaning)}
 
-    def files(self, plan: Plan | None) -> list[str]:
-        """Names of the files of its results: labels stay where they are."""
-        from streameval.study.results import COUNTED, file_names
-
-        return file_names(COUNTED)
+    result = part("streameval.kinds.labelled_list.results:ListResult")
 
     def exact(
-        self, ranking: Any, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun
-    ) -> Evaluation:
+        self, ranking: object, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun
+    ) -> ListResult:
         """Count the list."""
         from streameval.kinds.labelled_list.count import counted
+        from streameval.kinds.labelled_list.results import ListResult
         from streameval.study import Study
 
         alone, meaning = self.asked("exact", given)
-        evaluation = counted(ranking, alone, meaning, run)
+        result = ListResult.of(counted(ranking, alone, meaning, run))
         if out is not None:
-            self.save(Study(Path(out)), None, evaluation)
-        return evaluation
-
-    def save(self, folder: Study, plan: Plan | None, found: Evaluation) -> None:
-        """Write all results into a folder of their own."""
-        from streameval.stores import atomic, locks
-        from streameval.study.results import refuse_others
-
-        refuse_others(folder.folder, found.tables, self.name, "exact")
-        atomic.make_folder(folder.folder)
-        with locks.one_at_a_time(folder.folder):
-            super().save(folder, plan, found)
-
-    def main_measures(self, found: Evaluation) -> list[str]:
-        """Precision at powers of ten, and the main metrics of the whole list."""
-        from streameval.questions.printed import measure_of
-
-        rows = found.metrics.to_pylist()
-        cuts = [measure_of(row["metric"], row["argument"]) for row in rows if row["metric"] == "precision_at"]
-        return [*dict.fromkeys(cuts), "average_precision", "roc_auc", "max_f1"]
-
-    def text(self, found: Evaluation, plan: Plan | None = None, study: str = "STUDY") -> Text:
-        """Say how many are positive, and precision at cutoffs."""
-        from streameval.kinds.labelled_list.says import text
-
-        return text(found)
-
-    def lines(self, study: Path, found: Evaluation) -> list[Paragraph]:
-        """Lay out for a terminal what results say, and the main metrics."""
-        from streameval.kinds.labelled_list.says import lines
-
-        return lines(found)
-
-    def facts(self, study: Path, found: Evaluation) -> dict[str, Any]:
-        """Give the summary and the metrics."""
-        return {**found.summary, "metrics": found.metrics.to_pylist()}
+            result.save(Study(Path(out)), None)
+        return result
 
 
 KIND = LabelledList()

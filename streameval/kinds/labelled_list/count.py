@@ -75,7 +75,7 @@ class Truth:
         return self.scans.rows
 
 
-def counted(ranking: Any, alone: Any, meaning: LabelMeaning, run: ExactRun) -> Evaluation:
+def counted(ranking: object, alone: Any, meaning: LabelMeaning, run: ExactRun) -> Evaluation:
     """Evaluate a list; errors as of `streameval.exact`.
 
     Args:

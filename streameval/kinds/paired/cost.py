@@ -16,6 +16,7 @@ from streameval.paired.rates import probabilities
 from streameval.questions.comparing import Comparing, powers_of_ten
 from streameval.text import number_of
 
+NOTE = "Only what changed is labelled; bounds on the difference in precision lie within --within at every cutoff."
 _UNKNOWN = "what this takes depends on how far items moved, which plan finds by reading both lists"
 
 

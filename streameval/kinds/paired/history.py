@@ -32,11 +32,10 @@ from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError
 from streameval.kinds import named
 from streameval.kinds.paired.evaluate import DIFFERENCES, bounded, metrics_of
-from streameval.kinds.paired.results import bounds_of
+from streameval.kinds.paired.results import PairedResult
 from streameval.questions import Condition, Outcome, Question, Width
 from streameval.study import Study
 from streameval.study.history import Entry, History, Settings, WatchedStudy
-from streameval.study.results import Result
 from streameval.types import TRUTH, Plan
 from streameval.typing import Int8Array
 
@@ -103,7 +102,7 @@ class ComparedStudy:
 
     folder: str
     plan: Plan
-    found: Result
+    found: PairedResult
 
     @property
     def evaluation_id(self) -> str:
@@ -148,7 +147,7 @@ class ComparedStudy:
         rows, weighted = bounded(surer, self.answers)
         metrics = metrics_of(rows, weighted, "simultaneous")
         asked, differences = settings.watched, pa.Table.from_pylist(rows, DIFFERENCES)
-        bounds = bounds_of(replace(self.found, tables={"metrics": metrics, "differences": differences}), asked)
+        bounds = replace(self.found, tables={"metrics": metrics, "differences": differences}).bounds(asked)
         return Compared(self, error, bounds, asked.demand if isinstance(asked.demand, Condition) else None)
 
 
@@ -184,7 +183,7 @@ class ComparisonHistory(History):
             raise InputError(f"{folder}: a study of two rankings has a place and no day",
                              f"give its folder alone, in its order: {folder}")  # fmt: skip
         study = Study(Path(folder))
-        return ComparedStudy(folder, study.plan(), named("paired").read(study))
+        return ComparedStudy(folder, study.plan(), study.results(PairedResult.read, named("paired").holds))
 
     @property
     def delta(self) -> float:

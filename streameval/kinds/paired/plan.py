@@ -49,7 +49,7 @@ from streameval.typing import BoolArray, FloatArray, Int64Array, UInt64Array
 METHOD = "changed_items"  # as plan.json calls the draw
 
 
-def draw_changed(ranking: Any, comparing: Comparing, labels: ReuseOptions, request: PlanRequest) -> Drawn:
+def draw_changed(ranking: object, comparing: Comparing, labels: ReuseOptions, request: PlanRequest) -> Drawn:
     """Find what changed between two rankings, and draw from it.
 
     Args:
@@ -250,7 +250,7 @@ def _stored_row(pair: Pair, table: pa.Table) -> Int64Array:
     return rows
 
 
-def pair_for(folder: Study, ranking: Any, comparing: Comparing, options: RankingOptions, progress: Progress) -> Pair:
+def pair_for(folder: Study, ranking: object, comparing: Comparing, options: RankingOptions, progress: Progress) -> Pair:
     """Open two rankings for a study, which keeps what is no Parquet; one that holds both scores is read once."""
     against = comparing.against
     if kind_of(ranking) is not None and kind_of(against) is None:
@@ -283,7 +283,7 @@ def with_copy_of_a(plan: Plan, folder: Study) -> Plan:
     return replace(plan, location={**plan.location, "against_copied": record_of(folder.against_copy)})
 
 
-def open_pair(ranking: Any, comparing: Comparing, options: RankingOptions) -> Pair:
+def open_pair(ranking: object, comparing: Comparing, options: RankingOptions) -> Pair:
     """Open two rankings: the one that is planned is B, the other one A."""
     if not options.key:
         raise InputError("two rankings are compared item by item, and nothing names the items",

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from streameval.kinds import Planned
-from streameval.kinds.paired.says import planned_lines
+from streameval.kinds.paired.says import planned_lines, subject
+from streameval.kinds.planned import Planned, PlanText
 from streameval.reporting.next_step import first_step
+from streameval.types import Plan
 
 
-def planned_says(planned: Planned) -> tuple[dict[str, Any], list[str]]:
-    """Say what changed between the two, and what is to be labelled of it."""
-    made, labelled = planned.plan, planned.study.labelled
-    reuses = "reuse" in planned.options
-    facts = {"reused": labelled, "to_label": made.table.num_rows - labelled} if reuses else {}
-    lines = [*planned_lines(made, labelled if reuses else 0), f"Seed {made.seed}, kept in plan.json."]
-    return planned.facts(**facts), [*lines, *planned.doubts, f"Next: {first_step(planned.study, made).command}"]
+class ComparisonPlanText(PlanText):
+    """Sentences about the plan of a comparison."""
+
+    def subject(self, plan: Plan) -> str:
+        """Say what is compared."""
+        return subject(plan)
+
+    def says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+        """Say what changed between the two, and what is to be labelled of it."""
+        made, labelled = planned.plan, planned.study.labelled
+        reuses = "reuse" in planned.options
+        facts = {"reused": labelled, "to_label": made.table.num_rows - labelled} if reuses else {}
+        lines = [*planned_lines(made, labelled if reuses else 0), f"Seed {made.seed}, kept in plan.json."]
+        return planned.facts(**facts), [*lines, *planned.doubts, f"Next: {first_step(planned.study, made).command}"]
+
+
+PLANNED = ComparisonPlanText()

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,12 +22,12 @@ from streameval.errors import InputError, StudyError
 from streameval.judges.classes import asked_judge
 from streameval.judges.values import Judge
 from streameval.kernels.sorted_sets import isin
-from streameval.kinds import Kind, kind_of
+from streameval.kinds import kind_of, results_of
 from streameval.kinds.question.before import number_of_several, refuse_asked_before
 from streameval.kinds.question.plan import Beside, drawn_plan
 from streameval.kinds.question.tree import asked_of, known_in, known_of, new_place, root_of, tree_of
 from streameval.methods import Multiplies, method_of
-from streameval.questions import Condition, Outcome, Question
+from streameval.questions import Condition
 from streameval.questions.asking import Asking
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Ranking
@@ -74,7 +73,7 @@ def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], see
             raise InputError(f"--seed {seed} has drawn from this ranking before", "leave it out: a fresh one is drawn")
         number = number_of_several([one for _, one in others], asking)
         certain = asking.of_several(number)
-        _refuse_answered(folder, plan, kind, certain)
+        _refuse_answered(folder, plan, certain)
         opened, evidence = _opened(plan), _evidence(folder, plan, certain.confidence)
         chosen = fresh_seed() if seed is None else seed
         beside = Beside(known, evidence, judge, number=number)
@@ -106,27 +105,24 @@ def unlabelled_lines(folder: Study, made: Plan) -> Iterator[str]:
                "If that is to count, label first, then repeat this command.")  # fmt: skip
 
 
-def _refuse_answered(folder: Study, plan: Plan, kind: Kind, asking: Asking) -> None:
+def _refuse_answered(folder: Study, plan: Plan, asking: Asking) -> None:
     """Refuse conditions that the study's own bounds have decided already, at the confidence that is asked for."""
     surer = Fraction(str(asking.confidence)) > Fraction(str(plan.parameters.get("confidence", 0)))
     if surer or not all(isinstance(one.demand, Condition) for one in asking.asked):
         return
     try:
-        found = kind.read(folder)
+        found = results_of(folder)
         if not found.claim.confidence or found.claim.coverage != "simultaneous":
             return
-        outcomes = {_outcome(kind, found, one) for question in asking.asked for one in question.each()}
+        outcomes = {
+            found.decided(one, found.bounds(one)).outcome for question in asking.asked for one in question.each()
+        }
     except (StudyError, InputError):
         return  # it has no results yet, or none about this
     if "fail" in outcomes or outcomes == {"pass"}:
         conditions = [str(one) for one in asking.asked]
         raise InputError(f"{folder.folder} has answered this already", shlex.join(
             ["streameval", "check", str(folder.folder), *conditions]))  # fmt: skip
-
-
-def _outcome(kind: Kind, found: Any, question: Question) -> Outcome:
-    """What results prove of a condition."""
-    return kind.decided(found, question, kind.answer(found, question)).outcome
 
 
 def _evidence(folder: Study, plan: Plan, confidence: str | float) -> EarlierEvidence | None:

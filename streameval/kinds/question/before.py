@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, StudyError
-from streameval.kinds import EVALUATE
 from streameval.kinds.first_rule import first_rule, rule_of, summary_before
 from streameval.kinds.question.evaluate import at_ranks
 from streameval.kinds.question.rounds import is_answered
@@ -21,7 +20,7 @@ from streameval.kinds.question.tree import tree_of
 from streameval.questions import Condition, Question
 from streameval.questions.asking import Asking
 from streameval.study import Study
-from streameval.study.results import read_tables
+from streameval.study.results import EVALUATE, read_tables
 from streameval.types import Plan
 
 Reason = Literal["rule", "refuted", "changed", "later"]

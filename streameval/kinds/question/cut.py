@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
 
 from streameval.errors import InputError
 from streameval.kinds.question.says import is_cut, promise
@@ -18,7 +17,7 @@ from streameval.types import Claim
 _NAMES = [f"{name}{side}" for name in ("yield", "precision", "recall", "f1") for side in ("_lower", "", "_upper")]
 
 
-def front(folder: Study, found: Result, target: Cutoff, ranking: Any) -> Cut:
+def front(folder: Study, found: Result, target: Cutoff, ranking: object) -> Cut:
     """Give the cut at the front.
 
     Raises:

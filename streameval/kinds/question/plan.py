@@ -6,7 +6,6 @@ import os
 import shlex
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +46,7 @@ KEPT = 60_000
 """Items that are put in a random order: no more can be asked of a question with a judge."""
 
 
-def draw_round(ranking: Any, asking: Asking, judge: Judge | None, request: PlanRequest) -> Drawn:
+def draw_round(ranking: object, asking: Asking, judge: Judge | None, request: PlanRequest) -> Drawn:
     """Fix how a question is answered, and draw the first round.
 
     Raises:

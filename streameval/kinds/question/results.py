@@ -1,57 +1,146 @@
-"""Results of a question, as other verbs ask for them."""
+"""Results of a question: its answer, and what the labels prove besides."""
 
 from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import cast
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from streameval.curve.at_cutoff import METRICS, Known, bounds_at
 from streameval.curve.bounds import Bounds
-from streameval.errors import InputError
-from streameval.kinds import Decision
+from streameval.errors import InputError, StudyError
+from streameval.kinds.question.cut import front
 from streameval.kinds.question.evaluate import at_ranks
+from streameval.kinds.question.page import page
 from streameval.kinds.question.plan import is_asked
-from streameval.kinds.question.says import (
-    forecast_sentence,
-)
-from streameval.kinds.question.tree import known_now
+from streameval.kinds.question.says import forecast_sentence, standing, text
+from streameval.kinds.question.tree import known_now, state_of
+from streameval.kinds.results import Decision, StudyResult
 from streameval.questions import Condition, Outcome, Question, Width
+from streameval.questions.cutoffs import Cutoff
 from streameval.questions.printed import measure_of
-from streameval.reporting.next_step import met_condition
+from streameval.reporting.next_step import met_condition, next_round
+from streameval.reporting.standing import Standing
+from streameval.reporting.text import NOTHING, NextStep, Text
 from streameval.sequential.facts import LabelFacts
 from streameval.study import Study
-from streameval.study.results import Result
+from streameval.study.cut_files import Cut
+from streameval.study.results import EVALUATE, Result
+from streameval.text.options import flag
+from streameval.types import Plan
 
 _OUTCOMES: dict[str, Outcome] = {"pass": "pass", "fail": "fail", "open": "inconclusive"}
 
 
-def bounds_of(found: Result, question: Question) -> Bounds:
-    """Bounds on a measure that was asked about, or on which the labels leave nothing open by counting.
+@dataclass(frozen=True, repr=False)
+class QuestionResult(StudyResult):
+    """The answer to a question, or how far it is from one."""
 
-    Raises:
-        InputError: Another measure: its labels would be others.
-    """
-    bounds = None
-    for one in question.each():
-        wanted = str(at_ranks(one.measure, found.summary["n_items"]))
-        rows = (row for row in found.metrics.to_pylist()
-                if str(Question.of(measure_of(row["metric"], row["argument"]))) == wanted)  # fmt: skip
-        bounds = bounds or next(map(Bounds.of_row, rows), None)
-    if bounds and (question.demand is None or is_settled(bounds, question)):
-        return bounds
-    counted = counted_bounds(found, question)
-    if counted and is_settled(counted, question):
-        return counted
-    if bounds:
-        return bounds
-    asked = ", ".join(found.summary["questions"])
-    raise InputError(f"this study asks about {asked}; {question.measure} needs labels of its own",
-                     _asking(question, str(found.folder or "STUDY")))  # fmt: skip
+    comments: ClassVar = {
+        "metrics": "Proven bounds on what was asked about, and its estimate.",
+        "answers": "One row per question (and cutoff): its outcome (pass, fail or open), and the labels that counted.",
+        "evidence": "Logarithm of the evidence for each side of a condition after so many labels, and what decides.",
+        "labels": "One row per item that was asked for; label is null where there is none.",
+        "issues": "Every row of a label table, and every item, that is not as it should be.",
+    }
+
+    @classmethod
+    def read(cls, folder: Path, summary: Mapping[str, Any]) -> Self:
+        """Read them; a `StudyError` too where what was known to the question has other labels by now."""
+        result, study = super().read(folder, summary), Study(folder)
+        if study.exists and (known := known_now(study, study.plan())).rank.size:
+            as_planned = replace(known, label=known.at_plan)
+            if summary.get("known_labels", state_of(as_planned)) != state_of(known):
+                raise StudyError(f"{folder}: labels that were known to it have changed since the results were written",
+                                 EVALUATE)  # fmt: skip
+        return result
+
+    def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
+        """Say the answer, the bounds that it gives, and what more labels would bring."""
+        return text(self, plan, study)
+
+    def page(self, name: str, plan: Plan | None, title: str | None = None) -> str:
+        """Draw report.html."""
+        return page(name, self, self.text(), title)
+
+    def promise(self) -> str:
+        """Say the answer, and with what probability it may be wrong."""
+        return self.text().opening
+
+    def standing(self, study: str, name: str, plan: Plan | None, subject: str) -> Standing:
+        """Say the answer so far, draw the path to it, and what to do next; without its plan there is none."""
+        if plan is None:
+            raise StudyError("the plan of this question is missing: plan.json is not there", "restore it")
+        return standing(self, plan, study, name)
+
+    def main_measures(self) -> list[str]:
+        """Everything that was asked about."""
+        return list(self.measures())
+
+    def bounds(self, question: Question) -> Bounds:
+        """Bounds on a measure that was asked about, or on which the labels leave nothing open by counting.
+
+        Raises:
+            InputError: Another measure: its labels would be others.
+        """
+        bounds = None
+        for one in question.each():
+            wanted = str(at_ranks(one.measure, self.summary["n_items"]))
+            rows = (row for row in self.metrics.to_pylist()
+                    if str(Question.of(measure_of(row["metric"], row["argument"]))) == wanted)  # fmt: skip
+            bounds = bounds or next(map(Bounds.of_row, rows), None)
+        if bounds and (question.demand is None or _is_settled(bounds, question)):
+            return bounds
+        counted = _counted_bounds(self, question)
+        if counted and _is_settled(counted, question):
+            return counted
+        if bounds:
+            return bounds
+        asked = ", ".join(self.summary["questions"])
+        raise InputError(f"this study asks about {asked}; {question.measure} needs labels of its own",
+                         _asking(question, str(self.folder or "STUDY")))  # fmt: skip
+
+    def conditions(self) -> tuple[Question, ...]:
+        """The conditions that a study was planned for; an `InputError` where it was planned for none."""
+        questions = [Question.of(row["question"]) for row in self.tables["answers"].to_pylist()]
+        conditions = tuple(one for one in questions if isinstance(one.demand, Condition))
+        if not conditions:
+            study, met = str(self.folder or "STUDY"), met_condition(self)
+            raise InputError(
+                f"this study asks for {', '.join(self.summary['questions'])}, which is no condition",
+                shlex.join(["streameval", "check", study, met] if met else ["streameval", "show", study]),
+            )
+        return conditions
+
+    def decided(self, question: Question, bounds: Bounds) -> Decision:
+        """Say what became of a condition that was planned, or that follows from what is claimed of one."""
+        for row in self.tables["answers"].to_pylist():
+            if row["question"] == str(question):
+                outcome = _OUTCOMES[row["outcome"]]
+                if outcome != "inconclusive":
+                    return Decision(outcome, None, "")
+                more = self.summary["more"]["median"]  # 0 labels decide nothing that is open
+                labels = self.summary["account"]["labelled"] + more if more else None
+                return Decision(outcome, labels, forecast_sentence(self.summary).rstrip("."))
+        follows = _outcome_by(self.bounds(question), cast(Condition, question.demand))
+        return super().decided(question, bounds) if follows == "inconclusive" else Decision(follows, None, "")
+
+    def to_decide(self, folder: Study, labels: int, why: str) -> NextStep:
+        """Choose what hands out the next round."""
+        return NOTHING if why else next_round(folder.plan(), self, str(folder.folder))
+
+    def cut(self, folder: Study, target: Cutoff, ranking: object, options: Mapping[str, Any]) -> Cut:
+        """Give the items above the deepest rank that was proven."""
+        found = front(folder, self, target, ranking)
+        if options:
+            raise InputError(f"{flag(next(iter(options)))} is for a study of a curve", "leave it out")
+        return found
 
 
 def _asking(question: Question, study: str) -> str:
@@ -67,7 +156,7 @@ def _asking(question: Question, study: str) -> str:
             "is of one list, and a comparison (--against) the gain of two")  # fmt: skip
 
 
-def counted_bounds(found: Result, question: Question) -> Bounds | None:
+def _counted_bounds(found: Result, question: Question) -> Bounds | None:
     """The least and the most that a measure at a fixed rank can be by the labels that there are; None of any other."""
     n_items, cutoff, total = found.summary["n_items"], question.cutoff, question.metric == "positives"
     rank = n_items if cutoff is None else cutoff.rank_in(n_items)
@@ -87,41 +176,14 @@ def counted_bounds(found: Result, question: Question) -> Bounds | None:
     return Bounds(float(lower[0]), float(lower[0]) if lower[0] == upper[0] else math.nan, float(upper[0]))
 
 
-def is_settled(bounds: Bounds, question: Question) -> bool:
+def _is_settled(bounds: Bounds, question: Question) -> bool:
     """Whether bounds leave nothing open of a measure, or of a condition on it."""
     if isinstance(question.demand, Condition):
-        return outcome_by(bounds, question.demand) != "inconclusive"
+        return _outcome_by(bounds, question.demand) != "inconclusive"
     return bounds.lower == bounds.upper
 
 
-def outcome_by(bounds: Bounds, condition: Condition) -> Outcome:
+def _outcome_by(bounds: Bounds, condition: Condition) -> Outcome:
     """What bounds prove of a condition: where one side is not claimed, the measure may lie anywhere on it."""
     lower = -math.inf if math.isnan(bounds.lower) else bounds.lower
     return condition.outcome(lower, math.inf if math.isnan(bounds.upper) else bounds.upper)
-
-
-def planned_conditions(found: Result) -> tuple[Question, ...]:
-    """The conditions that a study was planned for; an `InputError` where it was planned for none."""
-    questions = [Question.of(row["question"]) for row in found.tables["answers"].to_pylist()]
-    conditions = tuple(one for one in questions if isinstance(one.demand, Condition))
-    if not conditions:
-        study, met = str(found.folder or "STUDY"), met_condition(found)
-        raise InputError(
-            f"this study asks for {', '.join(found.summary['questions'])}, which is no condition",
-            shlex.join(["streameval", "check", study, met] if met else ["streameval", "show", study]),
-        )
-    return conditions
-
-
-def decision_on(found: Result, question: Question) -> Decision | None:
-    """What became of a condition that was planned, or that follows from what is claimed of one; None of any other."""
-    for row in found.tables["answers"].to_pylist():
-        if row["question"] == str(question):
-            outcome = _OUTCOMES[row["outcome"]]
-            if outcome != "inconclusive":
-                return Decision(outcome, None, "")
-            more = found.summary["more"]["median"]  # 0 labels decide nothing that is open
-            labels = found.summary["account"]["labelled"] + more if more else None
-            return Decision(outcome, labels, forecast_sentence(found.summary).rstrip("."))
-    follows = outcome_by(bounds_of(found, question), cast(Condition, question.demand))
-    return None if follows == "inconclusive" else Decision(follows, None, "")

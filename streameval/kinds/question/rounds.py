@@ -136,3 +136,6 @@ def _thresholds(folder: Study, plan: Plan) -> pa.Table | None:
     except (FileNotFoundError, StudyError):
         return None
     return file.table if file.facts.get("plan_id") in plan.study_ids else None
+
+
+TASKS = RoundTasks()

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
-from streameval.kinds.rankings.results import RankingsEvaluation, read_means
+from streameval.kinds.rankings.results import RankingsEvaluation
 from streameval.metrics import ROUNDING
 from streameval.notebook import Tabular
 from streameval.order.scan import key_hashes
@@ -107,7 +107,7 @@ class _RankingsSide:
 
     @staticmethod
     def of(path: Path) -> _RankingsSide:
-        results = Study(path).results(read_means)
+        results = Study(path).results(RankingsEvaluation.read)
         rows = open_rows(str(path / "rankings.parquet"), RankingOptions())
         if rows.n_rows != results.summary["rankings"]:
             raise StudyError(f"{path / 'rankings.parquet'}: is of another evaluation than the rest", "run exact again")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from streameval.kinds.rankings.results import MEANS, RankingsEvaluation
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.study.database.writer import plain_database
+from streameval.study.results import Result
 
 
-def rankings_database(path: Path, found: RankingsEvaluation, comments: Mapping[str, str]) -> Callable[[str], None]:
+def rankings_database(path: Path, found: Result, comments: Mapping[str, str]) -> Callable[[str], None]:
     """Give the writer of study.duckdb.
 
     Args:
@@ -29,12 +29,16 @@ def rankings_database(path: Path, found: RankingsEvaluation, comments: Mapping[s
     provenance = pa.table({name: [value] for name, value in row.items()})
     names = rankings.schema.names
 
-    def parts() -> Any:
+    def parts() -> Iterator[pa.RecordBatch]:
         for unit in rankings.units(names[0]):
             yield from unit.read(names).select(names).cast(rankings.schema.remove_metadata()).to_batches()
 
     def given() -> dict[str, Any]:
         reader = pa.RecordBatchReader.from_batches(rankings.schema.remove_metadata(), parts())
-        return {"rankings": reader, **{name: found.tables[name] for name in MEANS}, "provenance": provenance}
+        return {
+            "rankings": reader,
+            **{name: found.tables[name] for name in comments if name != "rankings"},
+            "provenance": provenance,
+        }
 
     return plain_database(given, {**comments, "provenance": "One row: what was evaluated."})

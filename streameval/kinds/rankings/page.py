@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streameval.kinds.rankings.results import RankingsEvaluation
 from streameval.questions.printed import measure_of
 from streameval.reporting.layout import Section, highlight, soft, study_page
 from streameval.reporting.text import Columns, Text
+from streameval.study.results import Result
 from streameval.text import escaped, number_of, printable
 
 _WIDTH, _HEIGHT = 280, 90
 _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
 
 
-def render(name: str, found: RankingsEvaluation, title: str | None = None) -> str:
+def render(name: str, found: Result, title: str | None = None) -> str:
     """Draw the means, how they are distributed, and who does badly."""
     said = text(found)
     sections = [Section("Means", table=said.table), *_distributions(found), _sizes(found), *_lowest(found.summary)]
@@ -23,12 +23,12 @@ def render(name: str, found: RankingsEvaluation, title: str | None = None) -> st
     return study_page(found, title, (name, f"Rankings of {name}"), lead, sections)
 
 
-def text(found: RankingsEvaluation) -> Text:
+def text(found: Result) -> Text:
     """Say how many there are, what the means are, and the means."""
     return Text(headline(found.summary), claim_sentence(found.summary), means_table(found))
 
 
-def headline(summary: dict[str, Any] | Any) -> str:
+def headline(summary: Mapping[str, Any]) -> str:
     """How many rankings, items and positives."""
     text = (
         f"{number_of(summary['rankings'], 'ranking')} by {', '.join(summary['per'])}, "
@@ -64,7 +64,7 @@ _TIES = {
 }
 
 
-def claim_sentence(summary: Any) -> str:
+def claim_sentence(summary: Mapping[str, Any]) -> str:
     """What the means are."""
     without, policy = summary["without_positives"], summary["parameters"]["no_positives"]
     text = f"Every item has a label: the means are exact, {_TIES[summary['parameters']['ties']]}."
@@ -79,7 +79,7 @@ def claim_sentence(summary: Any) -> str:
 _NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
 
 
-def means_table(found: RankingsEvaluation) -> Columns:
+def means_table(found: Result) -> Columns:
     """A line for each mean, beside it what the order of tied items leaves open, and the mean under the other rule."""
     rows = found.metrics.to_pylist()
     half = len(rows) // 2
@@ -96,10 +96,10 @@ def means_table(found: RankingsEvaluation) -> Columns:
     return Columns(head, cells)
 
 
-def _distributions(found: RankingsEvaluation) -> list[Section]:
+def _distributions(found: Result) -> list[Section]:
     drawn = []
     by_metric: dict[str, list[tuple[float, int]]] = {}
-    for row in found.histograms.to_pylist():
+    for row in found.tables["histograms"].to_pylist():
         if row["metric"] in _PICTURED:
             by_metric.setdefault(row["metric"], []).append((row["at_least"], row["rankings"]))
     for name, bars in by_metric.items():
@@ -151,7 +151,7 @@ _WHOLE = ("average_precision", "reciprocal_rank", "ndcg")
 _AT_LAST = ("precision", "recall", "ndcg")  # at the deepest cutoff, where short rankings fall short
 
 
-def _sizes(found: RankingsEvaluation) -> Section:
+def _sizes(found: Result) -> Section:
     last = found.summary["parameters"]["at"][-1:]
     metrics = [*((name, "") for name in _WHOLE), *((f"{name}_at", str(k)) for k in last for name in _AT_LAST)]
     names = ["_".join(filter(None, (f"mean_{name}", argument))) for name, argument in metrics]
@@ -159,7 +159,7 @@ def _sizes(found: RankingsEvaluation) -> Section:
     rows = [
         [_range(row["items_from"], row["items_to"]), f"{row['rankings']:,}", f"{row['without_positives']:,}",
          *(row[name] for name in names)]
-        for row in found.by_size.to_pylist()
+        for row in found.tables["by_size"].to_pylist()
     ]  # fmt: skip
     note = "Means over the rankings with a positive, by the number of items returned. by_size.parquet has every metric."
     return Section("By number of items", note, table=Columns(head, rows))
@@ -169,7 +169,7 @@ def _range(first: int, last: int) -> str:
     return f"{first:,}" if first == last else f"{first:,} to {last:,}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _lowest(summary: Any) -> list[Section]:
+def _lowest(summary: Mapping[str, Any]) -> list[Section]:
     rows = summary["lowest"]
     if not rows:
         return []

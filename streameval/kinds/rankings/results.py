@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +20,8 @@ from streameval.engines import engine_of
 from streameval.errors import InputError, NoRowsError
 from streameval.kinds.exact import ExactRun, refuse_apart
 from streameval.kinds.means import RankingMeans
+from streameval.kinds.rankings.database import rankings_database
+from streameval.kinds.rankings.page import render, text
 from streameval.notebook import facts
 from streameval.order.item_keys import plain_values
 from streameval.per_query.evaluate import Found, Sink, SinkOpener, evaluate_rankings
@@ -27,12 +29,15 @@ from streameval.per_query.measured import LOG_AP, geometric, metric_names
 from streameval.per_query.options import PerRanking
 from streameval.per_query.sums import BINS, Sums
 from streameval.rankings import open_ranking
+from streameval.reporting.text import Columns, Paragraph, Text
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, checksum, locks
+from streameval.study import Study
+from streameval.study.database.writer import Database
 from streameval.study.formats import marked
 from streameval.study.results import file_names, read_tables
-from streameval.types import Claim
+from streameval.types import Claim, Plan
 
 MEANS = ("metrics", "by_size", "histograms")  # tables that are read as a whole
 TIE_RULES = {
@@ -58,6 +63,42 @@ class RankingsEvaluation(RankingMeans):
         rankings: A row for each ranking, in no particular order: its name, `items`, `positives`, `misses`, and each
             metric: worst, expected and best over all orders of tied items. Null where a metric is undefined.
     """
+
+    comments: ClassVar = {
+        "rankings": "One row per ranking: its name, items, positives, misses (positives that it never returned), and "
+        "each metric: worst, expected and best over all orders of tied items; null where it is undefined.",
+        "metrics": "Means over rankings: map is mean_average_precision, ndcg@10 is mean_ndcg_at with argument 10. "
+        "Lower and upper: all tied items in the worst, in the best order. "
+        "no_positives: whether rankings without a positive count as 0 or are left out; rankings: how many the mean is "
+        "over.",
+        "by_size": "Rankings by their number of items; means are over those with a positive.",
+        "histograms": "How many rankings with a positive have a metric of at_least and below at_least + 0.05; the last "
+        "has 1 too.",
+    }
+
+    @classmethod
+    def read(cls, folder: Path, summary: Mapping[str, Any]) -> Self:
+        """Read the means; the rows of rankings stay in their file."""
+        files = read_tables(folder, summary, MEANS, "run the command that made it again", {})
+        return cls(str(summary["evaluation_id"]), summary, {name: own.table for name, own in files.items()})
+
+    def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
+        """Say how many there are, what the means are, and the means."""
+        return text(self)
+
+    def lines(self, study: Path) -> list[Paragraph]:
+        """Lay out for a terminal what they say."""
+        text = self.text()
+        return [text.headline, text.promise, "", Columns(text.table.head, text.table.cells(_cell))]
+
+    def page(self, name: str, plan: Plan | None, title: str | None = None) -> str:
+        """Draw the means, how they are distributed, and who does badly."""
+        return render(name, self, title)
+
+    def database(self, folder: Study, plan: Plan | None) -> Database:
+        """Make tables of the means and of every ranking."""
+        rows = folder.folder / "rankings.parquet"
+        return Database(rankings_database(rows, self, self.comments), self.evaluation_id)
 
     @property
     def claim(self) -> Claim:
@@ -88,7 +129,7 @@ class RankingsEvaluation(RankingMeans):
         return facts("Evaluation of many rankings", said) + super()._repr_html_()
 
 
-def identity_of(fingerprint: str, label: str, options: Any, description: Mapping[str, Any]) -> str:
+def identity_of(fingerprint: str, label: str, options: PerRanking, description: Mapping[str, Any]) -> str:
     """Sixteen hex digits: the hash of the rows, the options and the version."""
     settings = {name: value for name, value in vars(options).items() if name != "positives"}
     if options.positives is not None:
@@ -203,7 +244,7 @@ def collected(tables: list[pa.Table]) -> SinkOpener:
     return opened
 
 
-def with_names(ranking: Any, given: Mapping[str, Any], run: ExactRun) -> dict[str, Any]:
+def with_names(ranking: object, given: Mapping[str, Any], run: ExactRun) -> dict[str, Any]:
     """Add to options what names items: the key of the ranking, and of a TREC run its judgements."""
     key = run.options.key
     if len(key) > 1:
@@ -214,7 +255,7 @@ def with_names(ranking: Any, given: Mapping[str, Any], run: ExactRun) -> dict[st
 
 
 def counted(
-    ranking: Any, options: PerRanking, run: ExactRun,
+    ranking: object, options: PerRanking, run: ExactRun,
     save: Callable[[str, Callable[[SinkOpener | None], RankingsEvaluation]], RankingsEvaluation] | None,
 ) -> RankingsEvaluation:  # fmt: skip
     """Measure every ranking of a list.
@@ -239,19 +280,11 @@ def counted(
         return measured(None if run.collect is None else collected(run.collect))
 
 
-def save(
-    folder: Path,
-    identity: str,
-    run: Callable[[SinkOpener | None], RankingsEvaluation],
-    render: Callable[[RankingsEvaluation], str],
-    database: Callable[[RankingsEvaluation, Path], atomic.Writer],
-) -> RankingsEvaluation:
+def save(folder: Path, identity: str, run: Callable[[SinkOpener | None], RankingsEvaluation]) -> RankingsEvaluation:
     """Evaluate, and write each ranking as it is measured; evaluation.json last.
 
     Args:
         run: Evaluates, with what takes the rows of rankings.
-        render: Draws the report.
-        database: Gives the writer of study.duckdb, from a file of rankings.
     """
     evaluations: list[RankingsEvaluation] = []
     place: list[Path] = []
@@ -269,8 +302,9 @@ def save(
     def table(name: str) -> atomic.Writer:
         return later(lambda found: atomic.parquet(found.tables[name], tags))
 
-    made = [rankings, *map(table, MEANS), later(lambda found: atomic.text(render(found))),
-            later(lambda found: database(found, place[0])),
+    name = folder.resolve().name
+    made = [rankings, *map(table, MEANS), later(lambda found: atomic.text(found.page(name, None))),
+            later(lambda found: rankings_database(place[0], found, found.comments)),
             later(lambda found: atomic.json_object(found.summary))]  # fmt: skip
     atomic.make_folder(folder)
     with locks.one_at_a_time(folder):
@@ -319,7 +353,5 @@ class _RankingsWriter:
             checksum.write(self._path)
 
 
-def read_means(folder: Path, summary: Mapping[str, Any]) -> RankingsEvaluation:
-    """Read what belongs to an evaluation.json, but the rows of rankings."""
-    files = read_tables(folder, summary, MEANS, "run the command that made it again", {})
-    return RankingsEvaluation(str(summary["evaluation_id"]), summary, {name: own.table for name, own in files.items()})
+def _cell(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.6g}"

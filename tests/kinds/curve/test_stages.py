@@ -17,7 +17,7 @@ from suite_cases import cases
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
-from streameval.kinds import kind_of
+from streameval.kinds.curve.results import CurveResult
 from streameval.labelling.reading import read_votes
 from streameval.methods import method_of
 from streameval.study import Study
@@ -238,7 +238,7 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     found = judged("s", "truth.parquet")
     assert found.curve.claim.coverage == "none"
     assert "This is the first batch of an adaptive plan" in found.curve.findings[0]
-    assert kind_of("s").facts(Path("s"), found)["next"].startswith("`streameval grow s --rest` adds the second batch")
+    assert CurveResult.of(found).facts(Path("s"))["next"].startswith("`streameval grow s --rest` adds the second batch")
     assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 2
     assert run(["grow", "s", "--rest"]) == 0
     grown = Study(Path("s")).plan()

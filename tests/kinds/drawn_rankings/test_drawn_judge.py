@@ -18,7 +18,6 @@ from streameval.cli import run
 from streameval.kernels.jit import small
 from streameval.kernels.predictions import STEP
 from streameval.kernels.without_replacement import lower_bound, stakes_for, wealth_of
-from streameval.kinds.drawn_rankings import KIND
 from streameval.per_query.predicted import METRICS, predicted, predictions_of
 from streameval.per_query.scattered import Room
 from streameval.progress import silent
@@ -212,7 +211,7 @@ def test_the_journey_with_a_judge_of_rankings(home, capsys):
         capsys.readouterr()
         evaluated = found_by(study, "--labels", f"{study}-done.csv")
         assert ("as a judge: they hold whatever it says" in told_of(study, evaluated)) == (study == "with")
-        page = KIND.page(study, Study(home / study).plan(), evaluated)
+        page = evaluated.page(study, Study(home / study).plan())
         assert ("without judge" in page) == (study == "with")
         found[study] = evaluated.metrics.to_pylist()
     exact = streameval.exact("runs.parquet", label="truth", per="query", at=[5], options=RankingOptions("rel"))

@@ -152,7 +152,7 @@ def test_several_cutoffs_share_the_confidence_and_are_published(home, capsys):
         values = drawn.column(f"success_at_{k}_lower").to_numpy()
         assert rows["mean_success_at", k]["lower"] == pytest.approx(lower_bound(values, 400.0, 0.05 / 16), abs=1e-12)
     listed = {one["name"] for one in json.loads((home / "there" / "manifest.json").read_text())["files"]}
-    assert listed == {"plan.parquet", "plan.json", *KIND.files(None)}
+    assert listed == {"plan.parquet", "plan.json", *KIND.result.files(None)}
 
 
 def test_the_first_items_are_those_of_each_ranking_by_score(home):

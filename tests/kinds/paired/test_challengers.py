@@ -17,15 +17,15 @@ from two_rankings import ONE, evaluated, planned, right
 import streameval
 from streameval.cli import run
 from streameval.errors import StudyError
-from streameval.kinds.paired import KIND
+from streameval.kinds import results_of
 from streameval.kinds.paired.history import SCHEMA, ComparedStudy, ComparisonHistory
 from streameval.kinds.paired.history_page import figure, page
 from streameval.kinds.paired.history_says import sentences
+from streameval.kinds.paired.results import PairedResult
 from streameval.paired.count import ChangedSample, limits
 from streameval.questions import Question
 from streameval.study import Study
 from streameval.study.history import Settings
-from streameval.study.results import Result
 from streameval.types import Labels
 from streameval.verbs.monitor import _with_study
 from tests.binomial import binomial_tail
@@ -98,7 +98,7 @@ def copied(home):
 
 def shown(study, measure):
     """Bounds of a study alone, and its estimate."""
-    return KIND.answer(KIND.read(Study(study)), Question.of(measure).measure)
+    return results_of(Study(study)).bounds(Question.of(measure).measure)
 
 
 def rows():
@@ -115,7 +115,7 @@ def drawn(plan, rate, truth, rng):
     labels = Labels.of(own, truth[table.column("rank").to_numpy() - 1])
     summary = {"vote": "majority", "prefer": [], "claim": {"about": labels.about}, "names": {"b": "B", "a": "A"}}
     none = {"labels": labels.table, "differences": pa.table({"cutoff": pa.array([], pa.string())})}
-    return ComparedStudy("c", own, Result(str(own.seed), summary, none))
+    return ComparedStudy("c", own, PairedResult(str(own.seed), summary, none))
 
 
 def test_bounds_of_all_challengers_of_a_history_hold_together(tmp_path):
@@ -217,7 +217,7 @@ def test_labels_that_come_late_close_the_bounds_in(home, both, copied, alike, ca
 
 def test_bounds_that_exclude_those_from_fewer_labels_stand_for_themselves(alike):
     study = Study(alike)
-    entry = ComparedStudy("c1", study.plan(), KIND.read(study)).at(Settings("gain@1500", kind="paired"), 0.025)
+    entry = ComparedStudy("c1", study.plan(), results_of(study)).at(Settings("gain@1500", kind="paired"), 0.025)
     lower, _, upper = entry.bounds
     assert entry.after({"lower": lower + 1, "upper": upper + 9}).bounds[::2] == (lower + 1, upper)
     assert entry.after({"lower": upper + 1, "upper": upper + 9}).bounds[::2] == (lower, upper)

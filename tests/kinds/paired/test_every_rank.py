@@ -8,7 +8,6 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.kinds.paired import KIND
 from streameval.kinds.paired.evaluate import LabelledDraw
 from streameval.questions import Question
 from streameval.study import Study
@@ -35,7 +34,7 @@ def evaluated(part=1.0):
 
 
 def bounds(found, k, metric="gain"):
-    return KIND.answer(found, Question.of(f"{metric}@{k}").measure)
+    return found.bounds(Question.of(f"{metric}@{k}").measure)
 
 
 def the_error_is_shared_by_the_ranks_that_are_bounded(plan, found, truth):

@@ -14,7 +14,7 @@ from two_rankings import AT, ONE, bounds, evaluated, plan_of, planned, right, ta
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.kinds.paired import KIND
+from streameval.kinds import results_of
 from streameval.kinds.paired.evaluate import at_cutoffs
 from streameval.kinds.paired.plan import ReusedLabels, drawn_plan, open_pair
 from streameval.kinds.paired.says import planned_lines
@@ -218,7 +218,7 @@ def test_labels_of_one_declared_source_stay_the_truth_and_those_of_two_are_said_
     for command in (["evaluate", "s", "--labels", answers("s", new)], ["show", "s"], ["check", "s", "gain@500 > -500"]):
         assert run(command) == 0
         assert ("a claim about the truth only if" in capsys.readouterr().out) == (about == ANNOTATORS)
-    assert KIND.read(Study("s")).summary["claim"]["about"] == about
+    assert results_of(Study("s")).summary["claim"]["about"] == about
     assert ("a claim about the truth only if" in (home / "s" / "report.html").read_text()) == (about == ANNOTATORS)
     status = run(["monitor", "old", "s", "gain@500"])
     said = capsys.readouterr().err

@@ -17,11 +17,10 @@ from two_rankings import AT, ONE, TWO, bounds, evaluated, plan_of, planned, rank
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
-from streameval.kinds.paired import KIND
+from streameval.kinds import results_of
 from streameval.kinds.paired.evaluate import _bounds, at_cutoffs
 from streameval.kinds.paired.page import figure, scale_of
 from streameval.kinds.paired.plan import ReusedLabels, drawn_plan, open_pair
-from streameval.kinds.paired.results import measures
 from streameval.kinds.paired.says import planned_lines, promise, subject, text, verdict
 from streameval.labelling.options import ReuseOptions
 from streameval.paired.bet import BetLimits
@@ -32,7 +31,7 @@ from streameval.study import Study
 
 
 def results(study):
-    return KIND.read(Study(study))
+    return results_of(Study(study))
 
 
 def test_both_forms_ask_for_the_same_items_whose_bounds_hold(one, two, difference):
@@ -178,7 +177,7 @@ def test_cutoffs_at_scores(home, both):
         assert row["lower"] <= label[new >= at].sum() - label[old >= at].sum() <= row["upper"]
     assert "% changed" not in said
     assert "difference in positives: 0.05 of the larger top" in said
-    assert not [name for name in measures(results) if name.startswith("precision")]
+    assert not [name for name in results.measures() if name.startswith("precision")]
 
 
 def test_stored_order_against_a_score(home, both, one):

@@ -19,7 +19,7 @@ from suite_cases import slow
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
-from streameval.kinds.question import KIND
+from streameval.kinds import results_of
 from streameval.study import Study
 
 GATE = "precision@1000 >= 0.6"
@@ -99,7 +99,7 @@ def otherwise(folder, truth, vote):
 def test_what_is_known_counts_by_the_labels_that_it_has_now(begun, truth, capsys):
     """Turned round: results from before are refused, and what is said tells how many changed."""
     folder = f"{begun('gate within', 'c')}/question-1"
-    before, ranks = line_of(KIND.read(Study(folder))), otherwise("c", truth, "latest")
+    before, ranks = line_of(results_of(Study(folder))), otherwise("c", truth, "latest")
     assert "labels that were known to it have changed since" in refused(capsys, "check", folder)
     turned = answer_of(folder)
     positives = int(truth[ranks - 1].sum())
@@ -127,7 +127,7 @@ def test_known_labels_that_people_dispute_tell_nothing_of_the_truth(begun, truth
 
 def test_what_is_known_and_torn_since_counts_as_what_is_worst_for_each_side(begun, truth):
     folder = f"{begun('gate within', 'c')}/question-1"
-    before, ranks = line_of(KIND.read(Study(folder))), otherwise("c", truth, "majority")
+    before, ranks = line_of(results_of(Study(folder))), otherwise("c", truth, "majority")
     positives, torn = int(truth[ranks - 1].sum()), answer_of(folder)
     assert (before["known"], before["known_positives"]) == (50, positives)
     assert (torn["known"], torn["known_positives"], torn["lower"], torn["upper"]) == (0, 0, None, None)
@@ -437,7 +437,7 @@ def test_a_rule_that_came_late_to_the_study_of_known_items_is_told_by_the_questi
     found = streameval.evaluate(folder, labels=people(streameval.select(folder).table))
     known, label = (made.known.column(name).to_numpy() for name in ("rank", "label"))
     inside, positive = int((known <= 1_000).sum()), int(label[known <= 1_000].sum())
-    said, counts = KIND.promise(found), f"{inside} items known before ({{}} positive)"
+    said, counts = found.promise(), f"{inside} items known before ({{}} positive)"
     late = "Items known from c are counted by the rule 'any', chosen after labels were in (first the rule 'majority')."
     assert counts.format(positive) in said.split(late)[0]
     assert counts.format(positive - int((yes <= 1_000).sum())) in said.split(f"{late} By what came first: ")[1]

@@ -16,7 +16,7 @@ from suite_cases import cases, slow
 import streameval
 from streameval.cli import run
 from streameval.errors import StudyError
-from streameval.kinds.question import KIND
+from streameval.kinds import results_of
 from streameval.questions import Question
 from streameval.sequential import KnownItems, QuestionSetting
 from streameval.sequential.condition import ConditionTest
@@ -138,7 +138,7 @@ def test_a_skipped_item_is_answered_and_counts_as_what_is_worst(gate, made, peop
 
 @pytest.mark.parametrize("order", cases([0, 1, 2], 0))
 def test_answers_in_any_order_in_parts_and_again_come_to_the_same(gate, made, people, signed, order):
-    whole = KIND.read(Study(made("gate open")))
+    whole = results_of(Study(made("gate open")))
     answers = signed(people(streameval.select(gate).table))
     mixed = answers.take(pa.array(np.random.default_rng(order).permutation(answers.num_rows)))
     for part in (mixed.slice(0, 7), mixed.slice(0, 30), mixed.slice(30)):
@@ -200,14 +200,14 @@ def test_a_round_that_was_killed_before_its_items_were_there_is_handed_out_again
 
 def test_people_who_contradict_each_other_leave_an_item_open(begun):
     gate = begun("gate open")  # as ann says
-    known = KIND.read(Study(gate)).tables["labels"].slice(0, 10).to_pydict()
+    known = results_of(Study(gate)).tables["labels"].slice(0, 10).to_pydict()
     turned = [1 - one for one in known["label"]]
     found = streameval.evaluate(gate, labels=pa.table({
         "rank": known["rank"], "label": turned, "annotator": ["ben"] * 10}))  # fmt: skip
     assert found.summary["account"]["undecided"] == 10
     assert found.tables["answers"].column("labels").to_pylist() == [40]
     assert "10 items were undecided, as their answers tie or contradict each other: they count as" in " ".join(
-        KIND.text(found).remarks)  # fmt: skip
+        found.text().remarks)  # fmt: skip
 
 
 def test_an_answer_that_changes_is_withdrawn_and_it_is_said(begun):
@@ -218,7 +218,7 @@ def test_an_answer_that_changes_is_withdrawn_and_it_is_said(begun):
                       "time": ["2026-01-02T11:00:00"] * ranks.size, "annotator": ["ann"] * ranks.size})  # fmt: skip
     found = streameval.evaluate(easy, labels=later)
     assert (found.summary["outcome"], found.summary["withdrawn"]) == ("open", "pass")
-    said = " ".join(KIND.text(found).remarks)
+    said = " ".join(found.text().remarks)
     assert "The answer was yes before; answers that it rested on have changed since." in said
     again = streameval.evaluate(easy)
     assert (again.summary["withdrawn"], again.summary["withdrawn_because"]) == ("pass", "changed")
@@ -301,7 +301,7 @@ def test_an_answer_that_counting_refutes_is_withdrawn_as_refuted(home):
         outcomes.append(found.summary["outcome"])
     assert outcomes == ["pass", "fail"]
     assert found.summary["withdrawn_because"] == "refuted"
-    assert "The answer was yes before; the labels that there are now refute it." in KIND.text(found).remarks
+    assert "The answer was yes before; the labels that there are now refute it." in found.text().remarks
 
 
 def test_a_cut_that_later_labels_do_not_bear_out_is_withdrawn_for_them(home):
@@ -321,4 +321,4 @@ def test_a_cut_that_later_labels_do_not_bear_out_is_withdrawn_for_them(home):
     assert before > after
     assert (found.summary["withdrawn"], found.summary["withdrawn_because"]) == (before, "later")
     said = f"The first {before} items were said to have it before; labels that came since do not bear it out."
-    assert said in KIND.text(found).remarks
+    assert said in found.text().remarks

@@ -16,7 +16,7 @@ from suite_cases import LONG
 
 import streameval
 from streameval.cli import run
-from streameval.kinds.question import KIND
+from streameval.kinds import results_of
 from streameval.kinds.question.cost import case_sentence
 from streameval.kinds.question.evaluate import answers_of, metrics_of
 from streameval.kinds.question.says import forecast_sentence
@@ -42,7 +42,7 @@ def to_the_end(capsys, people):
 @pytest.mark.parametrize(("state", "answered", "forecast"), [
     ("cut 1", 60, False), ("cut 2", 160, True), ("cut 3", 260, True)])  # fmt: skip
 def test_a_cut_is_never_forecast_to_be_where_it_is(begun, capsys, state, answered, forecast):
-    found = KIND.read(Study(begun(state)))
+    found = results_of(Study(begun(state)))
     assert found.summary["account"]["labelled"] == answered
     said = re.findall(r"With ([\d,]+) more labels the first ([\d,]+) may be proven", told(capsys, "show", "q"))
     assert len(said) == forecast
@@ -53,7 +53,7 @@ def test_a_cut_is_never_forecast_to_be_where_it_is(begun, capsys, state, answere
 
 @pytest.mark.parametrize(("state", "is_open"), [("width open", True), ("width decided", False)])
 def test_a_width_is_answered_once_its_bounds_are_as_near_as_asked_for(begun, capsys, state, is_open):
-    found = KIND.read(Study(begun(state)))
+    found = results_of(Study(begun(state)))
     (row,) = found.tables["answers"].to_pylist()
     assert (row["upper"] is None) == is_open  # there is a pilot alone
     assert is_open or row["upper"] - row["lower"] <= 2 * 0.2
@@ -71,7 +71,7 @@ def test_a_width_that_its_budget_does_not_reach_stays_open_and_says_so(home, peo
 
 
 def test_the_path_of_a_cut_names_the_rank_that_it_is_of(begun):
-    found = KIND.read(Study(begun("cut 3")))
+    found = results_of(Study(begun("cut 3")))
     (row,) = found.tables["answers"].to_pylist()
     assert row["lower"]
     assert set(found.tables["evidence"].column("question").to_pylist()) == {f"precision@{row['lower']:.0f} >= 0.7"}
@@ -164,7 +164,7 @@ def test_why_there_is_no_forecast_is_said(home, capsys):
 def test_numbers_of_positives_are_whole(home, people, capsys, asked):
     streameval.plan("list.parquet", "q", score="score", questions=asked, seed=3)
     evaluated = to_the_end(capsys, people)
-    found = KIND.read(Study("q"))
+    found = results_of(Study("q"))
     for table in (found.tables["answers"], found.metrics):
         for side in ("lower", "estimate", "upper"):
             (value,) = table.column(side).to_pylist()
@@ -232,14 +232,14 @@ def test_a_cut_that_is_unlikely_says_so_and_goes_on_where_a_size_was_given(home,
 
 
 def test_show_says_how_many_labels_came_after_those_that_decided(begun, capsys):
-    found = KIND.read(Study(begun("easy decided")))
+    found = results_of(Study(begun("easy decided")))
     came, needed = found.summary["account"]["labelled"], found.tables["answers"].column("labels")[0].as_py()
     assert came > needed
     assert f"{came} labels in 1 round, {came - needed} of them after it was decided." in told(capsys, "show", "q")
 
 
 def test_show_says_which_labels_of_a_width_are_not_of_its_items(begun, capsys):
-    found = KIND.read(Study(begun("width decided")))
+    found = results_of(Study(begun("width decided")))
     came, of_the_top = found.summary["account"]["labelled"], found.tables["answers"].column("labels")[0].as_py()
     assert came > of_the_top
     said = f"{came} labels in 2 rounds, {came - of_the_top} of them below the cutoff: they told how many it takes."
@@ -247,7 +247,7 @@ def test_show_says_which_labels_of_a_width_are_not_of_its_items(begun, capsys):
 
 
 def test_it_is_said_which_labels_an_estimate_is_of(begun, capsys):
-    found = KIND.read(Study(begun("easy decided")))
+    found = results_of(Study(begun("easy decided")))
     (row,), account = found.tables["answers"].to_pylist(), found.summary["account"]
     more = account["labelled"] - row["labels"]
     said = (
@@ -267,7 +267,7 @@ def test_a_row_that_is_cut_off_is_not_said_to_be_a_word(begun, capsys):
 
 def test_a_cut_that_labels_refute_is_withdrawn_and_it_is_said(begun, capsys):
     """What was said to be proven is not any more once answers say otherwise, and nothing claims it."""
-    before = int(KIND.read(Study(begun("cut 2"))).tables["answers"]["lower"][0].as_py())
+    before = int(results_of(Study(begun("cut 2"))).tables["answers"]["lower"][0].as_py())
     assert before
     ranks = Study("q").plan().ranks
     later = pa.table({"rank": ranks, "label": [0] * ranks.size, "time": ["2026-01-02"] * ranks.size})
@@ -420,10 +420,10 @@ def test_a_width_that_is_reached_says_what_comes_next_and_a_study_names_its_ques
 
 def test_no_number_of_labels_is_forecast_where_none_is_known_to_decide(made):
     """0 labels decide nothing that is open."""
-    found = KIND.read(Study(made("gate open")))
+    found = results_of(Study(made("gate open")))
     none = replace(found, summary={**found.summary, "more": {**found.summary["more"], "median": 0}})
     asked = Question.of("precision@1000 >= 0.65")
-    assert KIND.decided(none, asked, KIND.answer(none, asked)).labels is None
+    assert none.decided(asked, none.bounds(asked)).labels is None
 
 
 @pytest.mark.parametrize(("state", "sides"), [("gate open", ["–", "–"]), ("easy decided", ["0.5000", "–"])])
@@ -461,7 +461,7 @@ def test_a_condition_that_follows_from_an_answer_is_decided_by_it(begun, capsys)
 def test_a_condition_that_is_open_is_not_said_to_be_answered(home, people):
     streameval.plan("list.parquet", "q", score="score", questions="recall@1000 >= 0.3", seed=3)
     streameval.evaluate("q", labels=people(streameval.select("q").table))
-    assert KIND.read(Study("q")).summary["outcome"] == "open"
+    assert results_of(Study("q")).summary["outcome"] == "open"
     assert streameval.plan(None, "q", questions="recall@1000 >= 0.6", seed=4).questions == ("recall@1000 >= 0.6",)
 
 
@@ -481,7 +481,7 @@ def test_a_question_that_may_never_be_decided_says_so_in_its_forecast():
 
 def test_check_counts_the_labels_of_a_question_in_all_as_those_of_a_curve(begun):
     begun("gate open")
-    summary = KIND.read(Study("q")).summary
+    summary = results_of(Study("q")).summary
     (one,) = streameval.check("q")
     assert one.labels == summary["account"]["labelled"] + summary["more"]["median"]
     assert one.decides.startswith(f"About {summary['more']['median']:,} more may decide")

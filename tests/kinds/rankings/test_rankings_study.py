@@ -49,7 +49,7 @@ def test_the_command_writes_every_file_and_says_the_means(two, capsys):
     assert "60 rankings by query, 1,200 items" in out
     without = 60 - len(set(pc.unique(runs().filter(pc.field("label") > 0).column("query")).to_pylist()))
     assert f"{without} rankings have no positive: in the means they count as 0." in out
-    assert all((two / "old" / name).exists() for name in KIND.files(None))
+    assert all((two / "old" / name).exists() for name in KIND.result.files(None))
     found = streameval.exact(
         two / "old.parquet", label="label", per="query", at=[1, 5], options=RankingOptions("score")
     )

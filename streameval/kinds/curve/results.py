@@ -1,0 +1,149 @@
+"""Results of one ranking: its curve, what follows from it, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from streameval.curve.bounds import Bounds
+from streameval.kinds.curve import measures, says
+from streameval.kinds.results import Decision, StudyResult
+from streameval.questions import Question
+from streameval.questions.cutoffs import Cutoff
+from streameval.reporting.next_step import way_out
+from streameval.reporting.sentences import promise
+from streameval.reporting.standing import Standing
+from streameval.reporting.text import NextStep, Paragraph, Text
+from streameval.slices.files import SLICES, SliceResult
+from streameval.study import Study
+from streameval.study.cut_files import Cut
+from streameval.study.results import COUNTED, FROM_VOTES, Evaluation, file_names, read_evaluation
+from streameval.types import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streameval.reporting.figures import ReportedStudy
+    from streameval.study.database.writer import Database
+
+
+@dataclass(frozen=True, repr=False)
+class CurveResult(Evaluation, StudyResult):
+    """A curve, and what follows from it."""
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> Self:
+        """Make it of its tables."""
+        return cls(**{field.name: getattr(evaluation, field.name) for field in fields(evaluation)})
+
+    @classmethod
+    def files(cls, plan: Plan | None) -> list[str]:
+        """Names of their files; of slices too, where the plan has any."""
+        return file_names([*(SLICES if plan is not None and plan.slices else ()), *FROM_VOTES, *COUNTED])
+
+    @classmethod
+    def read(cls, folder: Path, summary: Mapping[str, Any]) -> Self:
+        """Read the curve, and what follows from it."""
+        return cls.of(read_evaluation(folder, summary))
+
+    def slice(self, name: str) -> SliceOfCurve:
+        """Give the results of a slice; an `InputError` where there is none."""
+        return SliceOfCurve(**vars(super().slice(name)))
+
+    def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
+        """Say what is proven, at which cost, and what to know of it."""
+        return says.text(self, plan, study)
+
+    def lines(self, study: Path) -> list[Paragraph]:
+        """Lay out for a terminal the verdict, what became of the labels, and the main figures."""
+        return says.lines(study, self)
+
+    def facts(self, study: Path) -> dict[str, Any]:
+        """Give the summary, precision at cutoffs, and the command to run next."""
+        return says.facts(study, self)
+
+    def page(self, name: str, plan: Plan | None, title: str | None = None) -> str:
+        """Draw the curve, the metrics and the account of labels."""
+        from streameval.reporting.page import render
+
+        return render(name, plan, self, title)
+
+    def reported(self, name: str, plan: Plan | None, items: pa.Table | None) -> ReportedStudy:
+        """Give the curve, and what belongs to it."""
+        from streameval.reporting.figures import ReportedStudy
+
+        return ReportedStudy(name, plan, self, items)
+
+    def database(self, folder: Study, plan: Plan | None) -> Database:
+        """Make tables and macros of the curve."""
+        from streameval.kinds.curve.database import database_of
+
+        return database_of(folder, plan, self)
+
+    def measures(self) -> tuple[str, ...]:
+        """What can be asked for, as it is written; K stands for any number of items."""
+        return measures.written(self)
+
+    def main_measures(self) -> list[str]:
+        """None: the verdict says what is proven of a curve."""
+        return []
+
+    def bounds(self, question: Question) -> Bounds:
+        """Bounds on a measure of the list."""
+        return measures.answer(self, question)
+
+    def decided(self, question: Question, bounds: Bounds) -> Decision:
+        """Say what the bounds decide, and about how many labels would."""
+        by_bounds = super().decided(question, bounds)
+        if by_bounds.outcome != "inconclusive" or not self.labels.rank.size:
+            return by_bounds
+        return Decision("inconclusive", *measures.labels_needed(bounds, float(question.condition.value), self))
+
+    def standard_errors(self, questions: Sequence[Question]) -> dict[str, float | None]:
+        """Give those of precision at cutoffs that are ranks."""
+        return measures.standard_errors(self, questions)
+
+    def promise(self) -> str:
+        """Say what the bounds promise, and under which assumption."""
+        return _promise(self)
+
+    def standing(self, study: str, name: str, plan: Plan | None, subject: str) -> Standing:
+        """Say where a study with these results stands; while labels are missing, so far."""
+        return says.so_far(super().standing(study, name, plan, subject))
+
+    def to_decide(self, folder: Study, labels: int, why: str) -> NextStep:
+        """Choose what narrows the bounds; where they prove nothing, what leads to bounds that do."""
+        if self.curve.proves:
+            return super().to_decide(folder, labels, why)
+        return way_out(folder.plan(), self.summary, str(folder.folder))
+
+    def alone(self, folder: Study, estimates: Mapping[Question, float], most: int | None) -> tuple[NextStep, int]:
+        """The command that asks open conditions as a question, with as few labels as it takes."""
+        from streameval.kinds.question.cost import offered
+
+        return offered(folder, self, estimates, most)
+
+    def cut(self, folder: Study, target: Cutoff, ranking: object, options: Mapping[str, Any]) -> Cut:
+        """Give the items above a cutoff that the curve proves."""
+        from streameval.kinds.curve.cut import proven
+
+        return proven(folder, self, target, ranking, options)
+
+
+@dataclass(frozen=True, repr=False)
+class SliceOfCurve(SliceResult):
+    """A slice of a list: its curve, and what is said of it."""
+
+    def bounds(self, question: Question) -> Bounds:
+        """Bounds on a measure of the slice."""
+        return measures.answer(self, question)
+
+    def promise(self) -> str:
+        """Say what the bounds promise, and under which assumption."""
+        return _promise(self)
+
+
+def _promise(result: Evaluation | SliceResult) -> str:
+    return f"{promise(result.claim)}. {result.claim.caution}".rstrip()

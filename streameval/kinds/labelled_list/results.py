@@ -1,0 +1,51 @@
+"""Results of a list whose every item has a label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streameval.kinds.curve.results import CurveResult
+from streameval.kinds.labelled_list import says
+from streameval.questions.printed import measure_of
+from streameval.reporting.text import Paragraph, Text
+from streameval.stores import atomic, locks
+from streameval.study import Study
+from streameval.study.results import COUNTED, file_names, refuse_others
+from streameval.types import Plan
+
+
+@dataclass(frozen=True, repr=False)
+class ListResult(CurveResult):
+    """A curve that is exact."""
+
+    @classmethod
+    def files(cls, plan: Plan | None) -> list[str]:
+        """Names of their files: labels stay where they are."""
+        return file_names(COUNTED)
+
+    def save(self, folder: Study, plan: Plan | None) -> None:
+        """Write all files into a folder of their own."""
+        refuse_others(folder.folder, self.tables, str(self.summary["kind"]), "exact")
+        atomic.make_folder(folder.folder)
+        with locks.one_at_a_time(folder.folder):
+            super().save(folder, plan)
+
+    def main_measures(self) -> list[str]:
+        """Precision at powers of ten, and the main metrics of the whole list."""
+        rows = self.metrics.to_pylist()
+        cuts = [measure_of(row["metric"], row["argument"]) for row in rows if row["metric"] == "precision_at"]
+        return [*dict.fromkeys(cuts), "average_precision", "roc_auc", "max_f1"]
+
+    def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
+        """Say how many are positive, and precision at cutoffs."""
+        return says.text(self)
+
+    def lines(self, study: Path) -> list[Paragraph]:
+        """Lay out for a terminal what they say, and the main metrics."""
+        return says.lines(self)
+
+    def facts(self, study: Path) -> dict[str, Any]:
+        """Give the summary and the metrics."""
+        return {**self.summary, "metrics": self.metrics.to_pylist()}

@@ -1,0 +1,70 @@
+"""What is said of a plan: what it estimates, and of one that was just made what was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streameval.progress import Progress
+from streameval.rehearsal import Rehearsal
+from streameval.reporting.next_step import first_step
+from streameval.rows.options import RankingOptions
+from streameval.study import Study
+from streameval.text import number_of
+from streameval.types import Plan
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan that was just made, for what is said of it.
+
+    Attributes:
+        study: The study that was named.
+        place: The study that holds the plan; within the other, where a question was asked of that.
+        before: The plan that `study` held, if any.
+        options: Options of `plan`, as they were given.
+    """
+
+    plan: Plan
+    study: Study
+    place: Study
+    before: Plan | None
+    options: Mapping[str, Any]
+
+    @property
+    def doubts(self) -> list[str]:
+        """What to look at before any label is spent."""
+        return [self.plan.location["doubt"]] if "doubt" in self.plan.location else []
+
+    def facts(self, **more: Any) -> dict[str, Any]:
+        """The plan, JSON-ready, with what its kind adds."""
+        made = self.plan
+        names = {"study": str(self.place.folder), "plan_id": made.plan_id, "labels": made.table.num_rows}
+        return {**names, **more, **made.header()}
+
+
+class PlanText:
+    """Sentences about a plan; those of a kind that says something else override them."""
+
+    def subject(self, plan: Plan) -> str:
+        """Say what a study with a plan estimates."""
+        return f"precision of {number_of(plan.n_items, 'item')}"
+
+    def says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+        """Say what was planned: JSON-ready facts, and lines of text."""
+        made = planned.plan
+        head = f"{made.table.num_rows:,} of {number_of(made.n_items, 'item')} to label"
+        following = f"Next: {first_step(planned.place, made).command}"
+        lines = [head, f"Seed {made.seed}, kept in plan.json.", *planned.doubts, following]
+        return planned.facts(), lines
+
+    def rehearsal(
+        self, ranking: Sequence[str], study: Study, given: Mapping[str, Any], seed: int | None,
+        options: RankingOptions, progress: Progress,
+    ) -> Rehearsal:  # fmt: skip
+        """Say what `select` would read for a plan; only of kinds that have no `Kind.no_rehearsal`."""
+        raise NotImplementedError
+
+
+PLANNED = PlanText()
