@@ -29,14 +29,6 @@ from streameval.text.options import flag
 from streameval.types import Plan
 
 _USUAL = ("method", "loguniform")
-# options that go with another one: which, what they are for, and how that one is given
-_LED = {
-    "questions": (("zone", "expect", "round", "together"), "is for a question, and none is asked",
-                  'ask one with --for "precision@10000 >= 0.9"'),
-    "against": (("against_score", "within", "look", "engine"),
-                "is for the comparison of two rankings, and no other one is named", "name it with --against"),
-    "per": (("rankings",), "is for drawn rankings", "name the columns that tell them apart with --per"),
-}  # fmt: skip
 
 
 @takes(RankingOptions, JudgeColumn, ReuseOptions, RankingsDraw, Asking, Comparing, more=partial(options_of_any, "plan"))
@@ -105,13 +97,9 @@ def plan(
 
 
 def _given(method: str, by: str | None, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Collect what is not as by default; options that say how are refused where what they are for is not asked."""
+    """Collect what is not as by default."""
     choices = {"method": None if method == "loguniform" else method, "by": by, **parameters}
-    given = {name: value for name, value in choices.items() if value is not None}
-    for lead, (options, what, hint) in _LED.items():
-        if lead not in given and (alone := [name for name in options if name in given]):
-            raise InputError(f"{flag(alone[0])} {what}", hint)
-    return given
+    return {name: value for name, value in choices.items() if value is not None}
 
 
 def rehearsal(
