@@ -19,12 +19,14 @@ PACKAGE = Path(__file__).resolve().parents[1] / "streameval"
 def commands() -> str:
     """Every verb with its parameters, from the command line's own help."""
     from streameval.cli import app
+    from streameval.cli.output import of_all
 
     with patch.object(sys, "argv", ["streameval"]):  # the name that usage lines begin with
         body = app.generate_docs(output_format="markdown", include_hidden=False)
     verbs = body[body.index("\n## streameval ") :]  # what comes before is a table of contents, twice
     text = verbs.replace("\nExample: ", "\n\nExample: ").replace("```console", "```text")
-    return "# Commands: every verb and its options\n\nMade from the code by `scripts/reference`.\n" + _tidy(text)
+    head = f"# Commands: every verb and its options\n\nMade from the code by `scripts/reference`.\n\n```text\n{of_all()}\n```\n"
+    return head + _tidy(text)
 
 
 def functions() -> str:

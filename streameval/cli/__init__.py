@@ -18,6 +18,7 @@ from streameval.cli.commands import register
 from streameval.cli.defaults import FILE, Defaults, remark
 from streameval.cli.hints import VERBS, of_verb
 from streameval.cli.log import LOG, Level
+from streameval.cli.output import of_all
 from streameval.cli.panels import Flowing, named_in
 from streameval.cli.usage import usage
 from streameval.cli.verb import VERSION_FLAGS
@@ -104,6 +105,8 @@ def run(arguments: list[str]) -> int:
 def _answered(arguments: list[str]) -> Any:
     """Run the command; help is given at once, where the app would first read every flag of the verb once more."""
     words = [*takewhile(lambda word: word != "--", arguments)]
+    if not words or words[0] in app.help_flags:
+        app.help_epilogue = of_all()
     if words and words[0] in VERBS and {*app.help_flags} & {*words}:
         _read_no_source()
         return app.help_print(words[:1])

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 from cyclopts import Group
 from cyclopts import Parameter as Flag
 
-from streameval.cli.batch import Batch, limited
 from streameval.cli.declared import REQUIRED, Declared, Parameter, declared
 from streameval.cli.options import SeveralNames, Switch, flag_type
 from streameval.cli.output import Output, progress
-from streameval.cli.panels import RUNNING, panel_of
+from streameval.cli.panels import panel_of
 from streameval.options import alternatives
 from streameval.text.options import SWITCHES, flag
 
@@ -36,10 +35,8 @@ _STEPS = {"plan": "rows", "select": "reading pages", "label": "reading pages", "
 _HOLDS = ("evaluate",)  # verbs whose record has to be of the results that they leave
 _OURS = ("progress", "engine", "served")  # parameters that the command line fills by options of its own
 _UNPRINTED = {"rows": "left out"}  # what no command prints is not held in memory
-_ENGINE = (
-    "local (threads of this process), spark (the running session, or a new one), or spark:sc://HOST:15002 (a Spark "
-    "Connect or Sail server)."
-)
+_ENGINE = "local (threads), spark (a session here), or spark:sc://HOST:15002 (a Spark Connect or Sail server)."
+_DRY_RUN = "Say what would be read and written, and write nothing."
 _SEVERAL = Annotated[list[str] | None, Flag(consume_multiple=True, negative_iterable="")]
 
 
@@ -51,10 +48,10 @@ def command_of(name: str) -> Callable[..., int | None]:
 
     def run(*positional: Any, **named: Any) -> int | None:
         words = signature.bind(*positional, **named).arguments
-        output, batch = words.pop("output", Output()), words.pop("batch", Batch())
+        output, rehearsed = words.pop("output", Output()), words.pop("dry_run", False)
         changed = {key: SWITCHES[key] if value is True and key in SWITCHES else value for key, value in words.items()
                    if key not in usual or value != usual[key]}  # fmt: skip
-        return _called(verb, changed, output, batch)
+        return _called(verb, changed, output, rehearsed)
 
     run.__name__ = name
     run.__doc__ = verb.about
@@ -63,21 +60,21 @@ def command_of(name: str) -> Callable[..., int | None]:
     return run
 
 
-def _called(verb: Declared, words: dict[str, Any], output: Output, batch: Batch) -> int | None:
+def _called(verb: Declared, words: dict[str, Any], output: Output, rehearsed: bool) -> int | None:
     """Call the verb, and say what came of it."""
     module = import_module(f"streameval.verbs.{verb.name}")
-    function = module.rehearsal if batch.dry_run else getattr(module, verb.name)
+    function = module.rehearsal if rehearsed else getattr(module, verb.name)
     takes = {one.name for one in verb.parameters}
     began = time.monotonic()
-    with limited(batch.time_limit), _held(verb.name, words):
+    with _held(verb.name, words):
         with progress(_STEPS.get(verb.name, verb.name), output) if "progress" in takes else nullcontext() as bar:
-            before = {"before": module.before(**words)} if hasattr(module, "before") and not batch.dry_run else {}
+            before = {"before": module.before(**words)} if hasattr(module, "before") and not rehearsed else {}
             ours = {"progress": bar, "served": lambda where: output.meanwhile("served", where.printed), **_UNPRINTED}
             ours = {name: value for name, value in ours.items() if name in takes}
             result = function(*_positional(verb, words), **_named(verb, words), **ours)
         seconds = round(time.monotonic() - began, 3)
         arguments = _unsaid(verb) | words | before
-        printed: Printed = result.printed if batch.dry_run else module.printed(result, **arguments)
+        printed: Printed = result.printed if rehearsed else module.printed(result, **arguments)
         _log(verb.name, printed, seconds, output)
     output.print(printed)
     return printed.status
@@ -142,9 +139,9 @@ def _parameters(verb: Declared) -> Iterator[inspect.Parameter]:
             yield _parameter(one.name, inspect.Parameter.KEYWORD_ONLY, _word(one, alone), one.default, verb)
     yield from _options(verb)
     if any(one.name == "engine" for one in verb.parameters):
-        yield _flag("engine", str, "local", _ENGINE, RUNNING)
+        yield _flag("engine", str, "local", _ENGINE, None)
     if verb.rehearses:
-        yield inspect.Parameter("batch", inspect.Parameter.KEYWORD_ONLY, annotation=Batch, default=Batch())
+        yield _flag("dry_run", Switch, False, _DRY_RUN, None)
     yield inspect.Parameter("output", inspect.Parameter.KEYWORD_ONLY, annotation=Output, default=Output())
 
 
@@ -153,7 +150,7 @@ def _options(verb: Declared) -> Iterator[inspect.Parameter]:
     for name, kind, hint, default, help in verb.options():
         if name not in methods:
             typed = _SEVERAL if name == "questions" else flag_type(hint)
-            yield _flag(name, typed, default if default != () else None, help, panel_of(kind, name))
+            yield _flag(name, typed, default if default != () else None, help, panel_of(kind, name, verb.name))
     yield from methods.values()
 
 

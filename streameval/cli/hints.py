@@ -9,9 +9,11 @@ from difflib import get_close_matches
 from streameval.cli.commands import PANELS
 
 _SPARK = {"--spark-remote": "--engine spark:sc://HOST:15002"}
+_TIME = {"--time-limit": "a command of the system: timeout 45m streameval …"}
 _PUBLISH = {"--publish": "a verb: streameval publish STUDY PLACE"}
 RETIRED: dict[str, dict[str, str]] = {
     "plan": {
+        **_TIME,
         "--batches": "--stages N",
         "--continue": "a verb: streameval grow STUDY --rest",
         "--cutoffs": "--at 1,5",
@@ -22,6 +24,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--looks": "--stages N, with --growing where `grow` is to add the labels of later stages",
     },
     "select": {
+        **_TIME,
         **_SPARK,
         "--export-judge": "--export FILE: until the judge has answered, it is for the judge",
         "--no": "--negative WORD",
@@ -29,6 +32,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--yes": "--positive WORD",
     },
     "evaluate": {
+        **_TIME,
         **_PUBLISH,
         "--item": "--key COL",
         "--judge-labels": "a verb: streameval judge STUDY ANSWERS",
@@ -45,7 +49,7 @@ RETIRED: dict[str, dict[str, str]] = {
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
     "cost": {"--adopted": "--sample-size N", "--batches": "--stages N", "--looks": "--stages N"},
     "simulate": {"--batches": "--stages N", "--looks": "--stages N", "--methods": "--method NAME, once for each"},
-    "exact": {**_SPARK, **_PUBLISH, "--cutoffs": "--at 1,5", "--item": "--key COL"},
+    "exact": {**_TIME, **_SPARK, **_PUBLISH, "--cutoffs": "--at 1,5", "--item": "--key COL"},
     "adopt": {
         "--looks": "--stages N",
         "--strata": "--sample-size TABLE",

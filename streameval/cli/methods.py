@@ -11,12 +11,12 @@ from typing import Any, cast, get_type_hints
 from cyclopts import Group
 
 from streameval.cli.options import flag_type
-from streameval.cli.panels import JUDGE, STAGES, of_methods
+from streameval.cli.panels import JUDGE, STAGES, leading, of_methods
 from streameval.methods import declared
 
 METHODS = declared()
 _PANELS = {
-    **dict.fromkeys(("stages", "growing", "adaptive"), STAGES),
+    **dict.fromkeys(("growing", "adaptive"), STAGES),
     **dict.fromkeys(("judge_sample", "judge_accuracy"), JUDGE),
 }  # of parameters that are shown by what they are about
 
@@ -55,5 +55,5 @@ def method_flags() -> Iterator[tuple[str, Any, str, Group]]:
     types = {name: get_type_hints(method) for name, method in METHODS.items()}
     for key, fields_of in owners().items():
         hints = [types[name][key] for name in fields_of]
-        panel = _PANELS.get(key) or of_methods([*fields_of], [*METHODS])
+        panel = leading(key) or _PANELS.get(key) or of_methods([*fields_of], [*METHODS])
         yield key, flag_type(reduce(or_, [*hints, None])), _help(fields_of), panel

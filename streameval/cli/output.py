@@ -6,7 +6,8 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
@@ -14,7 +15,7 @@ from cyclopts import Parameter
 from streameval.cli.log import LOG, finite
 from streameval.cli.meter import Meter, bar
 from streameval.cli.options import Switch
-from streameval.cli.panels import RUNNING
+from streameval.cli.panels import COMMON
 from streameval.cli.picture import TerminalLine, shown
 from streameval.options import option
 from streameval.text import json_safe, printable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from streameval.printed import Printed
 
 
-@Parameter(name="*", group=RUNNING)
+@Parameter(name="*", group=COMMON)
 @dataclass(frozen=True)
 class Output:
     """How to print."""
@@ -65,6 +66,23 @@ class Output:
     def outcome(self, stage: str, good: bool, **facts: Any) -> None:
         """Log what came out, as a warning where it is not what was wished for."""
         LOG.write(stage, "info" if good else "warning", **facts)
+
+
+def of_all() -> str:
+    """List the options that go with every command, and with those that read a list, for the help of all."""
+    from streameval.rows.options import RankingOptions
+
+    options = {field.name: field for kind in (Output, RankingOptions) for field in fields(kind)}
+    titles = {"Options of every command": ("json", "log", "quiet"),
+              "Options of commands that read a list": ("memory", "threads", "verify")}  # fmt: skip
+    lines = []
+    for title, names in titles.items():
+        helps = {f"  --{name:9}": options[name].metadata["help"] for name in names}
+        lines += [
+            title,
+            *(fill(f"{name}{help}", 78, subsequent_indent=" " * len(name)) for name, help in helps.items()),
+        ]
+    return "\n".join([*lines, "", "`streameval COMMAND --help` says what else a command takes."])
 
 
 @contextmanager

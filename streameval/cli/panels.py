@@ -62,24 +62,35 @@ class Flowing:
         DefaultFormatter()(console, options, panel)
 
 
+class Verbs:
+    """Draws the verbs of a group: each with what a person gets by it, one to a line or two."""
+
+    def __init__(self, beside: int) -> None:
+        """Put so many beside one another, where the terminal is wide enough."""
+        self._beside = beside
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
+        """Draw them."""
+        names = [one.names[0] for one in panel.entries]
+        width = max(map(len, names)) + 2
+        cells = [f"{name:{width}}{one.description.primary_renderable.plain.removesuffix('.')}"
+                 for name, one in zip(names, panel.entries, strict=True)]  # fmt: skip
+        half = max(map(len, cells)) + 2
+        beside = self._beside if self._beside * half < console.width else 1
+        rows = -(-len(cells) // beside)
+        lines = ["".join(f"{cell:{half}}" for cell in cells[at::rows]).rstrip() for at in range(rows)]
+        console.print("\n".join([str(panel.title), *(f"  {line}" for line in lines)]), markup=False, highlight=False)
+
+
 @dataclass(frozen=True)
 class _OnDemand:
-    """Draws a panel whole where help was asked with one of its topics: a method, or an option that leads to others.
-
-    Without, the panel is its topics, and the title says how to ask; a panel of methods is not drawn.
-    """
+    """Draws a panel where help was asked with one of its topics: a method, or an option that leads to others."""
 
     topics: tuple[str, ...]
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
-        shown = panel
-        if not set(self.topics) & set(_asked):
-            leading = [one for one in panel.entries if self.topics[0] in one.positive_names]
-            if not leading:
-                return
-            title = f"{panel.title} (all with {self.topics[0]} --help)" if leading != panel.entries else panel.title
-            shown = panel.copy(entries=leading, title=title)
-        Flowing()(console, options, shown)
+        if set(self.topics) & set(_asked):
+            Flowing()(console, options, panel)
 
 
 def _on_demand(name: str, place: tuple[int, ...], *topics: str) -> Group:
@@ -87,16 +98,20 @@ def _on_demand(name: str, place: tuple[int, ...], *topics: str) -> Group:
 
 
 RANKING = Group("Ranking", sort_key=(0,))
-READING = _on_demand("Reading", (0, 2), "--memory")
-QUESTION = _on_demand("One question", (0, 0), "--for")
-AGAINST = _on_demand("Another ranking", (0, 0), "--against")
-MANY = _on_demand("Many rankings", (0, 1), "--per")
-STAGES = _on_demand("Labelling in stages", (0, 3), "--stages")
-JUDGE = _on_demand("A judge", (0, 4), "--judge")
-REUSE = _on_demand("The same items again", (0, 5), "--reuse", "--on")
-LABELS, TASKS, RUNNING = (Group(name, sort_key=(2, i)) for i, name in enumerate(["Labels", "Tasks", "Running"]))
+LEADING = Group("With options of their own (as --for --help shows them)", sort_key=(0, 1))
+RANKING_REST = _on_demand("The rest of the ranking", (0, 0), "--score")
+QUESTION = _on_demand("One question", (0, 2), "--for")
+AGAINST = _on_demand("Another ranking", (0, 2), "--against")
+MANY = _on_demand("Many rankings", (0, 2), "--per")
+STAGES = _on_demand("Labelling in stages", (0, 2), "--stages")
+JUDGE = _on_demand("A judge", (0, 2), "--judge")
+REUSE = _on_demand("The same items again", (0, 2), "--reuse", "--on")
+LABELS, TASKS = (Group(name, sort_key=(2, i)) for i, name in enumerate(["Labels", "Tasks"]))
+# what goes with every command, or with every one that reads a list, is listed once: by `streameval --help`
+COMMON, READING = Group("Options of every command", show=False), Group("Options of what reads a list", show=False)
 
-
+_LEAD = {"questions", "against", "per", "stages", "judge", "reuse"}
+_OF_EVERY_RANKING = {"score", "key"}
 _OF_KIND = {
     **dict.fromkeys(("Draw", "LabelColumns", "Judging", "Misses", "KnownPositives", "AnswerColumns", "LabelMeaning"),
                     LABELS),
@@ -110,9 +125,19 @@ _OF_KIND = {
 }  # fmt: skip
 
 
-def panel_of(kind: type[object], name: str) -> Group | None:
+def panel_of(kind: type[object], name: str, verb: str) -> Group | None:
     """Give the panel of an option, by the dataclass that declares it; None is that of the verb."""
-    return READING if name in ("memory", "threads", "verify") else _OF_KIND.get(kind.__name__)
+    if name in ("memory", "threads", "verify"):
+        return READING
+    panel = _OF_KIND.get(kind.__name__)
+    if panel is RANKING and verb != "plan" and name not in _OF_EVERY_RANKING:
+        return RANKING_REST
+    return leading(name) or panel
+
+
+def leading(name: str) -> Group | None:
+    """Give the panel of an option that leads to others; None of any other."""
+    return LEADING if name in _LEAD else None
 
 
 def of_methods(owners: Sequence[str], methods: Sequence[str]) -> Group:

@@ -11,6 +11,7 @@ from cyclopts import App, ArgumentCollection, Parameter
 from streameval.cli.generate import command_of
 
 VERSION_FLAGS = ("--version", "-V")
+_OF_ALL = "Options of every command, such as --json: `streameval --help`"
 
 
 class Verb(App):
@@ -50,7 +51,7 @@ def __getattr__(name: str) -> Verb:
     """Make the app of a verb, of the function in the file of `streameval.cli.commands` that has its name."""
     if name.startswith("_"):
         raise AttributeError(name)
-    verb = Verb(name=name, version_flags=VERSION_FLAGS)
+    verb = Verb(name=name, version_flags=VERSION_FLAGS, help_epilogue=_OF_ALL)
     if find_spec(f"streameval.cli.commands.{name}") is None:
         verb.default(command_of(name))
     else:

@@ -58,9 +58,9 @@ class NamedWords:
     """
 
     positive: tuple[str, ...] = option(
-        (), "Words that are a positive label, separated by commas; other words are negative, or --negative names them."
+        (), "Words that are a positive label; others are negative, or --negative names them."
     )
-    negative: tuple[str, ...] = option((), "Words that are a negative label; any other word is then unreadable.")
+    negative: tuple[str, ...] = option((), "Words that are a negative label; others are then unreadable.")
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,9 @@ class AnswerColumns(NamedWords):
     """
 
     on: str | tuple[str, ...] | None = option(
-        None, "Column, or columns a,b, that say which item a row is about (default: se_task, se_rank, rank)."
+        None, "Columns a,b that say which item a row is about (default: se_task, se_rank, rank)."
     )
-    label: str = option(
-        "label", "Column with the label: 1/0, true/false, yes/no, or a grade; blank where there is none."
-    )
+    label: str = option("label", "Column with the label: 1/0, true/false, yes/no or a grade; blank for none.")
 
     def __post_init__(self) -> None:
         """Check what can be checked without a source."""
@@ -97,8 +95,7 @@ class LabelMeaning(NamedWords):
 
     relevant: str | None = option(
         None,
-        "From which label on an item is positive, such as '>=2'; with --per nDCG takes every label as a gain (as "
-        "trec_eval -l).",
+        "From which label on an item is positive, as '>=2'; nDCG takes every label as a gain (trec_eval -l).",
     )
 
     def __post_init__(self) -> None:
@@ -136,12 +133,11 @@ class LabelColumns(AnswerColumns):
 
     annotator: str | None = option(
         None,
-        "Column that names who answered (default: annotator, where there is one); file: whom each file is named after.",
+        "Column that names who answered (default: annotator); file: the name of each file.",
     )
     time: str | None = option(
         None,
-        "Column with the time, in UTC where it names no zone: an annotator's later answer replaces the earlier one "
-        "(default: time).",
+        "Column with the time, in UTC where it names no zone: later answers replace earlier ones (default: time).",
     )
     source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
     study: Literal["this", "any"] = "this"
@@ -161,19 +157,19 @@ class Judging:
     )
     prefer: tuple[str, ...] = option(
         (),
-        "Sources, best first: on each item only the best one's votes count. person,llm are what the column source "
-        "says, or the files person.csv and llm.jsonl.",
+        "Sources, best first: on each item only the best one's votes count. As the column source names them, or as "
+        "files are named.",
     )
     label_error: float = option(0.0, "Widen every bound for labels that are wrong with at most this probability.")
     assume: Literal["a2", "independent", "complete"] | None = option(
         None,
-        "Of paula: read its labels under another assumption than the plan's. complete: the table of --positives has "
-        "every positive of the drawn rankings beyond the items to label.",
+        "Of paula: another assumption than the plan's. complete: --positives has every positive of the drawn rankings "
+        "beyond the items to label.",
     )
     labels_are: LabelsAre = option(
         "answers",
-        "answers: items that a table does not name have no label. positives: it lists positives alone (without a "
-        "column of labels, every row is one), and all other items are negative.",
+        "answers: items that a table does not name have no label. positives: a table lists positives alone, and all "
+        "other items are negative.",
     )
     strict: bool = option(False, "Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
 
@@ -235,8 +231,7 @@ class Misses:
     misses: int = option(0, "Positives that the ranking never returned.")
     misses_from: Any = option(
         None,
-        "Evaluated study of the items that were never returned: misses are bounded by its labels, and both share the "
-        "confidence.",
+        "Evaluated study of the items that were never returned: its labels bound the misses.",
     )
 
 
@@ -246,13 +241,12 @@ class KnownPositives:
 
     positives: Any = option(
         None,
-        "Of many rankings (plan --per): Parquet file with a row for each known positive, its --per columns and --key: "
-        "bounds recall, average precision and nDCG at k from above, with --assume complete on both sides.",
+        "Of many rankings: Parquet file with a row for each known positive (--per columns and --key): bounds recall, "
+        "AP and nDCG from above, with --assume complete on both sides.",
     )
     key: str | None = option(
         None,
-        "Column that names the item in --positives and in the list. Without it every row is a positive that is not "
-        "among the items to label.",
+        "Column that names the item in --positives and in the list; without it no row is among the items to label.",
     )
 
 
@@ -267,13 +261,12 @@ class Draw:
 
     sample_size: Any = option(
         None,
-        "Items that were drawn, labelled or not: as many rows there have to be, an empty label where none was given. "
-        "strata: a table with last_rank and drawn, one row for each range of ranks.",
+        "Items that were drawn, labelled or not, each a row. strata: a table with last_rank and drawn, a row for each "
+        "range of ranks.",
     )
     probability: Any = option(
         None,
-        "Column with the probability of each drawn item; where the ranking has it too, of every item. Or one number, "
-        "where all items had the same.",
+        "Column with the probability of each drawn item (in the ranking too: of every item), or one number.",
     )
     least_probability: Any = option(
         None, "Smallest probability of any item, drawn or not; or a table with last_rank and probability."

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 heard: list[int] = []  # signals that interrupted the command line's verb
-_NAMES = ("SIGALRM", "SIGTERM", "SIGINT")  # SIGALRM is not known on Windows
+_NUMBERS = (signal.SIGTERM, signal.SIGINT)
 
 
 @contextmanager
 def held() -> Iterator[list[int]]:
-    """Hold back Ctrl-C, a scheduler's SIGTERM and the time limit; what arrives is delivered when the block ends.
+    """Hold back Ctrl-C and a scheduler's SIGTERM; what arrives is delivered when the block ends.
 
     Python raises KeyboardInterrupt wherever its main thread happens to be. In a function that C code calls back, the
     exception is printed and lost, and the C code goes on with no answer: loading a cached kernel then ends in
@@ -26,8 +26,7 @@ def held() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield arrived
         return
-    numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
-    before = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
+    before = {number: handler for number in _NUMBERS if callable(handler := signal.getsignal(number))}
     try:
         for number in before:
             signal.signal(number, lambda number, frame: arrived.append(number))

@@ -6,16 +6,13 @@ Where a system lacks one of them it is done another way, or without; what cannot
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
-
-from streameval.errors import InputError
+from typing import IO
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)  # Windows would turn line ends into others
@@ -124,20 +121,6 @@ def open_files(wanted: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (granted, most))
         return granted
     return allowed
-
-
-@contextmanager
-def alarm(seconds: float, ring: Callable[[int, Any], None]) -> Iterator[None]:
-    """Have `ring` called in the main thread after some time; an `InputError` where the system has no such timer."""
-    if not hasattr(signal, "setitimer"):
-        raise InputError("this system cannot interrupt a command by time", "leave --time-limit out")
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager

@@ -34,8 +34,8 @@ class Comparing:
 
     against: Any = option(
         None,
-        "The ranking to compare with: the same list in another order, or another list with the same --key. Only "
-        "items that one top holds and the other does not are labelled.",
+        "The same list in another order, or another list with the same --key: only items that one top alone holds are "
+        "labelled.",
     )
     against_score: str | None = option(
         None,

@@ -28,14 +28,12 @@ class RankingOptions:
     )
     nan: Literal["refuse", "last"] = option(
         "refuse",
-        "What is done with scores that are null or NaN.",
+        "What to do with null or NaN scores.",
     )
     file_order: Literal["natural", "lexical"] | None = option(
         None, "Order of files where part_2 and part_10 make it unclear."
     )
-    where: str | None = option(
-        None, "Condition on partition keys, in SQL: day >= '2026-11-01'. Other files are left out."
-    )
+    where: str | None = option(None, "Condition on partition keys, in SQL: day >= '2026-11-01'.")
     memory: float = option(
         2.0, "GB that reading may take beyond what is selected, and up to 0.7 of the program itself."
     )

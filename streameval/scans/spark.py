@@ -138,7 +138,7 @@ def _shown(remote: str) -> str:
 def run_request(session: Any, request: JobRequest) -> pa.Table:
     """Run a request's shares, a task each, and collect the rows; errors are those that workers or Spark report.
 
-    A job that is interrupted here (Ctrl-C, a time limit) is cancelled there.
+    A job that is interrupted here (Ctrl-C, SIGTERM) is cancelled there.
     """
     from pyspark.util import inheritable_thread_target
 

@@ -54,10 +54,12 @@ def adopt(
     seed: int | None = None,
     **given: Any,
 ) -> Plan:
-    """Make a study of labels that were drawn elsewhere: a true curve if it is known how, or a plain no.
+    """Use labels drawn elsewhere.
 
-    Example: streameval adopt list/ --study ours --labels sample.csv --on id --drawn uniform --sample-size 2000
-    Example: streameval adopt list/ --study ours --labels sample.csv --drawn strata --sample-size ranges.csv
+    They become a study: a true curve if it is known how they were drawn.
+
+    Example: streameval adopt list/ --study s --labels a.csv --drawn uniform --sample-size 900
+    Example: streameval adopt list/ --study s --labels a.csv --drawn strata --sample-size b.csv
 
     Args:
         ranking: Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without
@@ -70,7 +72,7 @@ def adopt(
         options: In Python: what describes the ranking, at once.
         confidence: Probability of the claim.
         stages: How often bounds may be seen and labels of our own added after, with grow.
-        seed: Seed of the shuffle of tasks and of labels of our own (default: a fresh one for every new study).
+        seed: Seed of the shuffle of tasks (default: a fresh one).
         given: In Python by name: fields of `RankingOptions`, as `score`; of `Draw`; and of `LabelColumns`: `on`,
             `label`, `annotator`, `time`, `source`, `positive`, `negative`.
 

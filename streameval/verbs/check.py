@@ -109,7 +109,9 @@ def check(
     about: Literal["truth"] | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Checks:
-    """Say whether a study proves that its list is good enough: exit status 0, 4 if not, 5 if it is not decided.
+    """Say whether conditions are met, as precision@10000 >= 0.9.
+
+    Exit status 0 if the bounds prove it, 4 if they prove that one is not, 5 if it is not decided.
 
     What is not decided is `waiting` while planned labels are missing, and `inconclusive` once they are all in.
 

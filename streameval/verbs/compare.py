@@ -27,7 +27,9 @@ def compare(
     plot: str | os.PathLike[str] | None = None,
     existing: Existing = "kept",
 ) -> Comparison | RankingsComparison:
-    """Compare two evaluated studies or exact results: every difference with bounds, and whether it is established.
+    """Compare two results.
+
+    Of two evaluated studies, or of `exact`: every difference with bounds, and whether it is established.
 
     Of two results of many rankings (exact --per): the means of the differences on the rankings that both have.
 

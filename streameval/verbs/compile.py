@@ -26,7 +26,9 @@ class Compiled:
 
 
 def compile(*, progress: Progress = silent) -> Compiled:
-    """Compile beforehand what commands would compile when they need it, so that none has to: for images of containers.
+    """Compile for an image.
+
+    Beforehand what commands would compile when they need it, so that none has to.
 
     Example: streameval compile
 

@@ -71,7 +71,9 @@ def cost(
     sample_size: int | None = None,
     **parameters: Any,
 ) -> Costs:
-    """Count the labels that each method asks for, and the half-width they are planned for.
+    """Forecast the labels.
+
+    Of each method, with the half-width that they are planned for; or of a question, or of a comparison.
 
     Example: streameval cost --items 2000000000 --alpha 0.05 --price-per-label 0.05
     Example: streameval cost --items 2000000000 --budget 10000

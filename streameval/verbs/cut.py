@@ -36,7 +36,7 @@ def cut(
     apply: Any = None,
     progress: Progress = silent,
 ) -> Cut:
-    """Find the cutoff that the labels prove, and write the items above it as Parquet.
+    """Find the cutoff that labels prove, and write the items above it.
 
     Example: streameval cut my-study precision:0.9 --out best/
 

@@ -20,16 +20,15 @@ from streameval.study.take_in import sources_of
 
 @takes(LabelColumns, Judging, Misses, KnownPositives)
 def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (), **options: Any) -> Any:
-    """Join labels back and write the curve with its bounds, the metrics and the report.
+    """Take labels in: the curve with bounds, the metrics and a report.
 
     Example: streameval evaluate my-study --labels tasks.csv
 
     Args:
         study: Folder of the study.
-        labels: Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or
-            duckdb:FILE#QUERY, sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given
-            before adds nothing. In Python also tables that speak the Arrow PyCapsule protocol. With none, the labels
-            stored before are evaluated.
+        labels: Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or duckdb:FILE#QUERY
+            (sqlite:///, postgresql:// alike); each row is a vote, counted once. In Python also tables that speak the
+            Arrow PyCapsule protocol. With none, the labels stored before are evaluated.
         options: In Python by name: `on`, `label`, `annotator`, `time`, `source`: columns, and `positive`, `negative`:
             words of a label (`streameval.labelling.options.LabelColumns`).
             `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.

@@ -103,11 +103,13 @@ def exact(
     rows: Literal["kept", "left out"] = "kept",
     **many: Any,
 ) -> Evaluation | RankingsEvaluation:
-    """Evaluate a list whose every item has a label: exactly, in one stream, in fixed memory.
+    """Evaluate a labelled list.
 
-    Example: streameval exact ranking/ --label is_correct --score confidence --out results
-    Example: streameval exact ranking/ --label is_correct --out results --engine spark:sc://spark:15002
-    Example: streameval exact runs/ --per query --label grade --score score --key document --at 10,100 --out results
+    Every item has a label: exactly, in one stream, in fixed memory.
+
+    Example: streameval exact ranking/ --label right --score score --out results
+    Example: streameval exact ranking/ --label right --engine spark:sc://spark:15002
+    Example: streameval exact runs/ --per query --label grade --score score --at 10
 
     Args:
         ranking: Files (Parquet, CSV, JSONL), folders, globs or a query, as for plan; their stored order is the ranking,

@@ -43,7 +43,9 @@ def extrapolate(
     prevalence: ArrayLike | None = None,
     target: ArrayLike | None = None,
 ) -> Extrapolation | tuple[pa.Table, Curve]:
-    """Extrapolate precision at one recall to another (Dimm 2015), from one point or from a study with bounds.
+    """Extrapolate (Dimm 2015).
+
+    Precision at one recall is extrapolated to another, from one point or from a study with bounds.
 
     Example: streameval extrapolate precision@recall:0.8=0.6 prevalence=0.03 precision@recall:0.75 --items 100000
     Example: streameval extrapolate my-study precision@recall:0.75

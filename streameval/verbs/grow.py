@@ -25,7 +25,9 @@ from streameval.types import Plan
 
 @takes(Growth)
 def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
-    """Add labels to a study that was planned to grow; what was labelled before stays good.
+    """Plan more labels.
+
+    Of a study that was planned to grow: what was labelled before stays good.
 
     Example: streameval grow my-study --labels 2000
     Example: streameval grow my-study --half-width 0.05

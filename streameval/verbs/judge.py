@@ -43,7 +43,9 @@ def judge(
     progress: Progress = silent,
     **read: Any,
 ) -> Plan:
-    """Take what a judge said of the items that it was asked about, for good and before there are labels.
+    """Take a judge's answers in.
+
+    For good, and before there are labels: what it said of the items that it was asked about.
 
     In Python as on the command line the same answers again change nothing. From here on the plan covers what the judge
     said, and `select` hands out the tasks of people.

@@ -70,7 +70,9 @@ def label(
     served: Callable[[Served], None] = _unsaid,
     **asked: Any,
 ) -> LabellingProgress:
-    """Label in the browser, one person or many at once, until Ctrl-C; a question stops when it is answered.
+    """Label them in the browser, alone or together.
+
+    It runs until Ctrl-C; of a question, until that is answered.
 
     In Python as on the command line every answer is in the study before it is acknowledged. The study is evaluated
     every half minute, and when it ends. Rounds of a question come by themselves; answers to it are looked at as they

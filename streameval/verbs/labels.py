@@ -29,7 +29,9 @@ def labels(study: str | os.PathLike[str], *, forget: Sequence[str] | str) -> dic
 def labels(
     study: str | os.PathLike[str], *, forget: Sequence[Any] | Any | None = None
 ) -> LabellingProgress | dict[str, int]:
-    """Show how far the labelling has come, by stratum, annotator and source.
+    """Show how far labelling is.
+
+    By stratum, annotator and source.
 
     Example: streameval labels my-study
     Example: streameval labels my-study --forget ann.csv ben.csv

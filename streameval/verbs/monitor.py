@@ -51,7 +51,9 @@ def monitor(
     allow: str | tuple[str, ...] | Iterable[str] = (),
     out: str | os.PathLike[str] | None = None,
 ) -> History:
-    """Watch the precision of successive days, or challengers one after another: all bounds hold together.
+    """Watch day after day.
+
+    Of successive days the precision, or challengers one after another: all bounds hold together.
 
     Exit status 5: the first new study of which planned labels are missing ends the call (`waiting`): it is taken when
     they are in. 4: the mean precision since the last change is proven to be below the one to keep, or a day that this

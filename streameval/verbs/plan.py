@@ -56,7 +56,7 @@ def plan(
             `STUDY/ranking` (`streameval.copies`): CSV, TSV, JSON or JSON lines, `duckdb:FILE#QUERY`,
             `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, `trec:RUN#QRELS`, a relation of DuckDB, a pyarrow dataset or
             reader, a lazy frame.
-        study: Folder of the study. A plan that is there is replaced only if nothing was selected or labelled for it. In
+        study: Folder of the study; a plan of which nothing was selected or labelled is replaced. In
             Python too, the same plan again changes nothing (`Study.is_begun`).
         method: METHODS; with --help, shows its flags alone. In Python the name of one (`streameval.methods`).
         seed: Of the draw and the shuffle of tasks; kept in plan.json. In Python too, by default that of the plan

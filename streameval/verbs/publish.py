@@ -43,7 +43,9 @@ class Published:
 
 
 def publish(study: str | os.PathLike[str], place: PathOrURI) -> Published:
-    """Copy the results of a study to a folder or an object store, their manifest.json last.
+    """Copy results to a store.
+
+    Or to a folder: their manifest.json last.
 
     Example: streameval publish my-study s3://bucket/results
 

@@ -49,7 +49,7 @@ def report(
     plot: str | os.PathLike[str] | None = None,
     existing: Existing = "kept",
 ) -> Path | list[Path]:
-    """Draw report.html again from a study's result files, or several studies over one another.
+    """Draw the report again, or several studies in one.
 
     Example: streameval report my-study other-study --out both.html --plot pictures
 

@@ -27,7 +27,9 @@ def scan(
     engine: Engine | str = "local",
     progress: Progress = silent,
 ) -> ScanState:
-    """Do one share of the scans that find the planned ranks of a list by score, for `select` to merge.
+    """Do a share of the scans.
+
+    Of those that find the planned ranks of a list by score; `select` merges them.
 
     Example: streameval scan my-study --shard 3/8
     Example: streameval scan my-study --engine spark:sc://spark:15002

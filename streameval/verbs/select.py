@@ -100,7 +100,9 @@ def select(
     progress: Progress = silent,
     **tasks: Any,
 ) -> Selection:
-    """Fetch exactly the planned items, and write them as tasks for people.
+    """Fetch the planned items as tasks for people.
+
+    Nothing else of the list is read.
 
     Example: streameval select my-study --export tasks.csv
 

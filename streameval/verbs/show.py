@@ -75,7 +75,7 @@ def show(
     slice: str | None = None,
     standard_error: bool = False,
 ) -> Shown | Standing:
-    """Show where a study stands; or the bounds of measures, as precision@10000.
+    """Say where a study stands, or bounds, as of precision@10000.
 
     Example: streameval show my-study
     Example: streameval show my-study precision@10000 recall@precision:0.9 precision@score:0.7

@@ -60,7 +60,9 @@ def simulate(
     progress: Progress = silent,
     **parameters: Any,
 ) -> Simulation:
-    """Run methods side by side on a fully labelled list: do their bounds hold, how wide are they, what do they cost?
+    """Try methods out.
+
+    On a list whose every item has a label: do their bounds hold, how wide are they, what do they cost?
 
     Example: streameval simulate ranking.parquet --label label --replicates 200 --plot methods.svg
 

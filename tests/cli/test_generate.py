@@ -12,8 +12,8 @@ from streameval.cli.declared import declared, verbs
 @pytest.mark.parametrize("verb", sorted(set(verbs()) - {"sql"}))
 def test_a_command_has_every_parameter_that_the_manual_tells_of_and_no_other(verb):
     arguments = app[verb].assemble_argument_collection()
-    flags = {one.field_info.name for one in arguments if one.field_info.name not in ("output", "batch")}
-    of_all = {"json", "log", "quiet", "dry_run", "time_limit", "engine"}
+    flags = {one.field_info.name for one in arguments if one.field_info.name != "output"}
+    of_all = {"json", "log", "quiet", "dry_run", "engine"}
     told = set(declared(verb).helps) & set(inspect.signature(getattr(streameval, verb)).parameters)
     options = {name for name, *_ in declared(verb).options()}
     assert told <= flags

@@ -70,8 +70,8 @@ def test_sentences_name_options_that_are_there():
 
 # hints that are kept in variables, and what one verb alone prints
 PRINTED_BY = {
-    "kinds/curve/__init__.py": "cost",
-    "kinds/paired/__init__.py": "cost",
+    "kinds/curve/cost.py": "cost",
+    "kinds/paired/cost.py": "cost",
     "scans/spark.py": "select",
     "kinds/labelled_list/": "exact",
     "kinds/rankings/": "exact",

@@ -15,7 +15,7 @@ sys.path.insert(0, str(HOME / "scripts"))
 from reference import keywords
 
 # how a command prints and runs, and how a function is told; the engine is one object there
-OF_COMMANDS = {"json", "log", "quiet", "dry_run", "time_limit", "overwrite"}
+OF_COMMANDS = {"json", "log", "quiet", "dry_run", "overwrite"}
 OF_FUNCTIONS = {"progress", "existing", "options", "ranking"}
 NO_FUNCTION = {
     "demo": "prints a journey of the other verbs",

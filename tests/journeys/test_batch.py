@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 import subprocess
-import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,7 +15,6 @@ from refusals import refused
 from suite_cases import cases
 
 from streameval.cli import run
-from streameval.cli.batch import duration
 from streameval.engines import engine_facts
 
 SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
@@ -250,33 +248,6 @@ def test_the_same_run_again_leaves_the_same_bytes(catalogue, tmp_path):
         first = files
 
 
-def test_a_limit_of_time_ends_with_status_three(planned, capsys, monkeypatch):
-    import streameval.rankings as opened
-
-    monkeypatch.setattr(opened, "open_ranking", lambda *arguments: threading.Event().wait())
-    capsys.readouterr()
-    assert run(["select", str(planned), "--time-limit", "0.05", "--log", "json"]) == 3
-    last = events(capsys)[-1]
-    assert (last["event"], last["exit_status"]) == ("error", 3)
-    assert last["message"].startswith("the time limit of 0.05 s was reached")
-    assert not (planned / "selection.parquet").exists()
-
-
-def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(planned, capsys, monkeypatch):
-    import streameval.rankings as opened
-
-    def stubborn(*arguments):
-        try:
-            threading.Event().wait()
-        except ValueError:
-            raise RuntimeError("Query interrupted") from None
-
-    monkeypatch.setattr(opened, "open_ranking", stubborn)
-    assert run(["select", str(planned), "--time-limit", "0.05s"]) == 3
-    monkeypatch.undo()
-    assert run(["select", str(planned), "--time-limit", "10m"]) == 0
-
-
 @pytest.mark.parametrize("arguments", [["labels", "STUDY"], ["cost", "--items", "1000"]])
 def test_the_last_event_of_every_verb_says_that_it_is_done(catalogue, capsys, arguments):
     named = [str(catalogue.path("curve-selected")) if one == "STUDY" else one for one in arguments]
@@ -309,14 +280,3 @@ def test_a_scheduler_that_ends_the_job_finds_one_line_and_no_rest(catalogue, for
     last = json.loads(ended.err.splitlines()[-1])
     assert (ended.status, last["event"], last["exit_status"]) == (130, "error", 130)
     assert [path for path in (tmp_path / "ended").rglob("*") if path.is_file()] == []
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("1.5m", 90), ("2h", 7200), ("3 s", 3)])
-def test_lengths_of_time(text, seconds):
-    assert duration(None, [type("Token", (), {"value": text})]) == seconds
-
-
-@pytest.mark.parametrize("text", ["0", "-3", "soon", "3d", ""])
-def test_what_is_no_length_of_time(text, catalogue, capsys):
-    assert run(["select", str(catalogue.path("stored-planned")), "--time-limit", text]) == 2
-    assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -3,7 +3,6 @@
 import ast
 import os
 import re
-import signal
 import subprocess
 import sys
 import types
@@ -67,13 +66,6 @@ def test_the_journey_runs_on_a_system_without_them(bare, catalogue, tmp_path):
     assert run(["plan", source, "--study", study, "--score", "score", *small]) == 0
     assert run(["select", study]) == 0
     assert run(["exact", source, "--label", "right"]) == 0
-
-
-def test_a_time_limit_that_cannot_be_kept_says_so(monkeypatch, ranking, tmp_path, capsys):
-    monkeypatch.delattr(signal, "setitimer")
-    assert run(["plan", str(ranking[0]), "--study", str(tmp_path / "s"), "--time-limit", "5m"]) == 2
-    assert "cannot interrupt a command by time. Hint: leave --time-limit out" in capsys.readouterr().err
-    assert not (tmp_path / "s").exists()
 
 
 def test_folders_are_not_synced_where_they_cannot_be_opened(monkeypatch, tmp_path):

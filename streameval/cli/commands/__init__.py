@@ -7,14 +7,14 @@ import pkgutil
 from cyclopts import App, Group
 
 from streameval.cli.declared import declared, verbs
-from streameval.cli.panels import flowing
+from streameval.cli.panels import Verbs, flowing
 
 PANELS = {
-    "The journey": ["plan", "select", "label", "labels", "evaluate", "cut", "grow"],
-    "What a study says": ["show", "check", "monitor", "report", "sql", "compare", "extrapolate", "publish"],
-    "Before a study": ["demo", "guide", "cost", "simulate"],
-    "Labels that are there already": ["exact", "adopt", "judge"],
-    "Large lists, containers": ["scan", "compile"],
+    "The journey": ["plan", "select", "label", "evaluate", "show", "check", "cut", "report"],
+    "Before it": ["cost", "simulate", "demo", "guide"],
+    "More of a study": ["labels", "grow", "judge", "sql", "compare"],
+    "Labels that are there": ["exact", "adopt"],
+    "For jobs and clusters": ["monitor", "extrapolate", "scan", "compile", "publish"],
 }
 
 
@@ -23,7 +23,7 @@ def register(app: App) -> None:
 
     A verb that no group names is in the first.
     """
-    panels = [Group(title, sort_key=(i,)) for i, title in enumerate(PANELS)]
+    panels = [Group(title, sort_key=(i,), help_formatter=Verbs(1 if i == 0 else 2)) for i, title in enumerate(PANELS)]
     places = {name: (panel, place) for panel, verbs in zip(panels, PANELS.values(), strict=True)
               for place, name in enumerate(verbs)}  # fmt: skip
     by_hand = {module.name: "cli/commands" for module in pkgutil.iter_modules(__path__)}

@@ -8,7 +8,9 @@ from streameval.cli.output import Output
 
 
 def demo(folder: Path = Path("streameval-demo"), /, *, output: Output = Output()) -> None:
-    """Run the whole journey on 1,613,706 pairs of handwritten digits, whose truth is known.
+    """See the whole journey.
+
+    On 1,613,706 pairs of handwritten digits, whose truth is known.
 
     Example: streameval demo
 

@@ -17,7 +17,7 @@ _PLAIN = Output()
 
 
 def guide(*topic: str, output: Output = _PLAIN) -> None:
-    """Read the guides: concepts, methods, labels, SQL and more; without a topic, list them.
+    """Read a guide, or list them.
 
     Example: streameval guide methods
 

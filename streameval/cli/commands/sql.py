@@ -35,7 +35,9 @@ def sql(
     memory: float = 2.0,
     output: Output = Output(),
 ) -> None:
-    """Ask a study in SQL: tables plan, selection, labels, curve, envelope, metrics, provenance, and macros.
+    """Ask a study in SQL.
+
+    Tables: plan, selection, labels, curve, envelope, metrics, provenance.
 
     Macros: precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),
     threshold_at(k); averages over the list: SELECT weighted_mean(label, weight) FROM labels. What cannot be asked, such

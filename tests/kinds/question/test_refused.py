@@ -59,7 +59,10 @@ def test_a_rank_outside_the_list_comes_with_a_hint(home, capsys):
 
 
 def test_options_of_a_question_need_one(home, capsys):
-    assert "a study of a curve does not go with --zone. Hint: leave it out: it is for a study of a question (--for)" in refused(capsys, *PLAN, "--zone", "0.1")
+    assert (
+        "a study of a curve does not go with --zone. Hint: leave it out: it is for a study of a question (--for)"
+        in refused(capsys, *PLAN, "--zone", "0.1")
+    )
     assert "--zone" in refused(capsys, "cost", "--items", "1000", "--zone", "0.1")
     assert "which rank score:0.5 is depends on the list" in refused(
         capsys, "cost", "--items", "1000", "--for", "precision@score:0.5 >= 0.5")  # fmt: skip

@@ -15,7 +15,7 @@ GOES, REFUSED = "goes", "refused"
 # each flag with a value, and what becomes of it; those that go with --per have tests of their own
 COMMON = {"--score score": GOES, "--ascending --score score": GOES, "--file-order lexical": GOES, "--memory 1": GOES,
           "--threads 1": GOES, "--verify off": GOES, "--where day>='1'": REFUSED,
-          "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES,
+          "--json": GOES, "--log json": GOES, "--quiet": GOES,
           "--dry-run": REFUSED}  # fmt: skip
 EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": REFUSED, "--misses 1": REFUSED,
          "--window 50": REFUSED, "--epsilon 0.1": REFUSED, "--out results": GOES,
@@ -48,10 +48,10 @@ EVALUATE = {"--labels done.csv": GOES, "--misses 2": REFUSED,
             "--time when": REFUSED, "--source kind": REFUSED,
             "--positive yes": GOES, "--negative no": GOES, "--vote any": GOES,
             "--labels-are positives --labels done.csv": GOES, "--prefer done": GOES,
-            "--strict": GOES, "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES}  # fmt: skip
+            "--strict": GOES, "--json": GOES, "--log json": GOES, "--quiet": GOES}  # fmt: skip
 
 
-RUNS = ("--labels", "--dry-run", "--json", "--log", "--quiet", "--time-limit")  # flags that are no option of the verb
+RUNS = ("--labels", "--dry-run", "--json", "--log", "--quiet")  # flags that are no option of the verb
 
 
 @pytest.fixture(scope="module")
