@@ -25,8 +25,8 @@ def commands() -> str:
         body = app.generate_docs(output_format="markdown", include_hidden=False)
     verbs = body[body.index("\n## streameval ") :]  # what comes before is a table of contents, twice
     text = verbs.replace("\nExample: ", "\n\nExample: ").replace("```console", "```text")
-    head = f"# Commands: every verb and its options\n\nMade from the code by `scripts/reference`.\n\n```text\n{of_all()}\n```\n"
-    return head + _tidy(text)
+    head = "# Commands: every verb and its options\n\nMade from the code by `scripts/reference`.\n"
+    return f"{head}\n```text\n{of_all()}\n```\n{_tidy(text)}"
 
 
 def functions() -> str:
