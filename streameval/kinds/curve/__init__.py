@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import Decision, Kind, Planned
 from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
+from streameval.options import own
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
@@ -64,13 +65,14 @@ class OneRanking(Kind):
         if verb != "plan":
             return super().asked(verb, given)
         self._refuse_others(verb, given)
-        return [dict(given)]
+        parameters = dict(given)
+        return [parameters, own(ReuseOptions, parameters)]
 
     def draw(self, ranking: Any, asked: Sequence[Any], request: PlanRequest) -> Drawn:
         """Choose the ranks to label."""
         from streameval.kinds.curve.plan import draw_ranks
 
-        return draw_ranks(ranking, asked[0], request)
+        return draw_ranks(ranking, asked, request)
 
     def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Say what each method costs."""
@@ -89,8 +91,7 @@ class OneRanking(Kind):
         """Say what `select` would read for a plan, and how many of its items have a label already."""
         from streameval.kinds.curve.planned import rehearsal
 
-        self._refuse_others("plan", given)
-        return rehearsal(ranking, study, dict(given), seed, *how)
+        return rehearsal(ranking, study, (given, self.asked("plan", given)), seed, *how)
 
     def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
         """Say what was planned."""

@@ -56,7 +56,7 @@ class PairedRankings(Kind):
         from streameval.kinds.paired.plan import draw_changed
 
         with told_of_source(Path(os.path.abspath(request.study.against_copy)), asked[0].against):
-            return draw_changed(ranking, asked[0], asked[1], request)
+            return draw_changed(ranking, asked[0], request)
 
     def planned_says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
         """Say what was planned."""
