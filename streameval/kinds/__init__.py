@@ -187,10 +187,12 @@ class Kind:
             options: Of the ranking.
         """
         from streameval.kinds.planning import PlanRequest
+        from streameval.study.known_labels import KnownLabels
 
         asked = self.asked("plan", given)
-        request = PlanRequest.parse(study, seed, options, progress)
-        return request.save(self.draw(ranking, asked, request))
+        with KnownLabels.among(asked).at_hand() as known_labels:
+            request = PlanRequest.parse(study, seed, options, known_labels, progress)
+            return request.save(self.draw(ranking, asked, request))
 
     def draw(self, ranking: object, asked: Sequence[Any], request: PlanRequest) -> Drawn:
         """Draw what to label in a ranking; nothing is written but a copy of a list that is read only once.

@@ -60,10 +60,14 @@ class PlanText:
         return planned.facts(), lines
 
     def rehearsal(
-        self, ranking: Sequence[str], study: Study, given: Mapping[str, Any], seed: int | None,
+        self, ranking: Sequence[str], study: Study, how: tuple[Mapping[str, Any], Sequence[Any]], seed: int | None,
         options: RankingOptions, progress: Progress,
     ) -> Rehearsal:  # fmt: skip
-        """Say what `select` would read for a plan; only of kinds that have no `Kind.no_rehearsal`."""
+        """Say what `select` would read for a plan; only of kinds that have no `Kind.no_rehearsal`.
+
+        Args:
+            how: Options, as they were given, and as `Kind.asked` made them.
+        """
         raise NotImplementedError
 
 

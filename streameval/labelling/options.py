@@ -291,3 +291,9 @@ class ReuseOptions:
     labels_unseen_by_model: Literal["yes", "no"] | None = option(
         None, "With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
     )
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the files."""
+        check_words(self)
+        if self.reuse is None and self.labels_unseen_by_model is not None:
+            raise InputError("no labels are reused, so the model has seen none", "give them with --reuse FILE")

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,9 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.planning import Drawn, PlanRequest
-from streameval.labelling.drawn_rows import DrawnRows, ListKeys, locate_rows, read_columns
-from streameval.labelling.match_items import Items
+from streameval.labelling.known_rows import DrawnRows, ListKeys, locate_rows, read_columns
 from streameval.labelling.options import Draw, LabelColumns
 from streameval.labelling.readers import IN_MEMORY, place_of
-from streameval.labelling.reading import read_votes
 from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
 from streameval.methods.adopted.designs import DESIGNS, FIXED_SIZE
 from streameval.methods.adopted.method import Adopted
@@ -33,6 +32,7 @@ from streameval.rankings.ranking import Ranking
 from streameval.reporting.next_step import make_results
 from streameval.rows.options import RankingOptions, described
 from streameval.stores.transfer import copied
+from streameval.study.known_labels import KnownLabels
 from streameval.text import short
 from streameval.types import Plan
 from streameval.typing import FloatArray, Int64Array
@@ -89,18 +89,16 @@ def adopt(
     how, columns = split((Draw, LabelColumns), given, "adopt")
     method = Adopted(confidence, drawn, stages)
     _refuse_unsaid(method, how)
-    request = PlanRequest.parse(study, seed, asked)
-    opened = open_ranking(request.materialized(ranking), asked)
-    listed = ListKeys(opened.n_items, opened.rows.all_names(), lambda names: keys_in_order(opened, names, asked.memory))
-    with copied(labels) as place:
-        rows = _located(place, columns, how, listed)
+    with KnownLabels(labels, columns).at_hand() as known:
+        request = PlanRequest.parse(study, seed, asked, known)
+        opened = open_ranking(request.materialized(ranking), asked)
+        by_rank = partial(keys_in_order, opened, memory=asked.memory)
+        rows = _located(known.source, columns, how, ListKeys(opened.n_items, opened.rows.all_names(), by_rank))
         strata = _strata(method, how, rows, opened, asked.memory)
         made = method.adopt(opened.n_items, request.drawing_seed, rows.rank, strata, rows.probability)
         facts = _said(labels, {"drawn": drawn, "confidence": confidence, "stages": stages, **given})
         made = replace(made, ranking=opened.description(), location={**opened.location(), "adopted": facts})
-        columns = replace(columns, on=rows.on, study="any")
-        votes = read_votes(place, made, Items(rows.keys), columns)
-    return request.save(Drawn(made, opened, votes.at(labels) if place is not labels else votes))
+        return request.save(Drawn(made, opened, known.known_by(rows.on).votes(made, rows.keys)))
 
 
 def printed(made: Plan, study: Path, drawn: str, **_: Any) -> Printed:

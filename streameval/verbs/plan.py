@@ -60,7 +60,7 @@ def plan(
             Python too, the same plan again changes nothing (`Study.is_begun`).
         method: METHODS; with --help, shows its flags alone. In Python the name of one (`streameval.methods`).
         seed: Of the draw and the shuffle of tasks; kept in plan.json. In Python too, by default that of the plan
-            that is there, else a fresh one of the system's entropy (`known_seed`, `fresh_seed`). Draws by key have
+            that is there, else a fresh one of the system's entropy (`fresh_seed`). Draws by key have
             nothing in common unless all versions share a seed: there, it has to be given.
         by: Column of slices, each with a curve of its own. In Python: `draw_by_slices`.
         options: In Python: the fields of `RankingOptions` at once; each may be given by itself, as `score` and `key`.
@@ -69,7 +69,7 @@ def plan(
         **parameters: In Python: of the method (`streameval.methods`), and fields of `RankingOptions`, of `JudgeColumn`
             (`judge` is read once, here, so that it cannot depend on labels that come later; with the parameter
             `judge_sample` of loguniform there is no column: `select` hands out the items, `judge` takes the answers),
-            and of `streameval.study.reuse.Reuse` (`on` and `reuse`). With `per`, columns that name the ranking of a row
+            and of `ReuseOptions` (`on` and `reuse`). With `per`, columns that name the ranking of a row
             in a list that holds many, rankings are drawn uniformly, and the first items of each planned to be labelled:
             `rankings`: how many (by default 1,000); `at`: items of each, from its first on (10); `cutoffs`: ranks up to
             `at` whose means are bounded, all together (`at` alone; a longer list widens the bounds a little);
@@ -118,8 +118,8 @@ def rehearsal(
     kind = kind_for("plan", given)
     if kind.no_rehearsal:
         raise InputError(f"{flag(kind.asked_by['plan'])} does not go with --dry-run", kind.no_rehearsal)
-    kind.asked("plan", given)
-    return kind.planned.rehearsal(ranking, Study(study), given, seed, options, progress)
+    how = (given, kind.asked("plan", given))
+    return kind.planned.rehearsal(ranking, Study(study), how, seed, options, progress)
 
 
 def before(study: Path, seed: int | None = None, **_: Any) -> Plan | None:

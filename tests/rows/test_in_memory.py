@@ -7,8 +7,8 @@ import pytest
 import streameval
 from streameval import RankingOptions
 from streameval.errors import InputError
-from streameval.labelling.options import Judging, LabelColumns
-from streameval.study.reuse import Reuse
+from streameval.labelling.options import Judging, LabelColumns, ReuseOptions
+from streameval.study.known_labels import KnownLabels
 
 TABLE = pa.table({"id": range(1000)})
 
@@ -55,7 +55,8 @@ def test_options_that_take_several_names_take_a_text(tmp_path):
     assert RankingOptions(score="a", key="id") == RankingOptions(score="a", key=("id",))
     assert RankingOptions(score="a", key="id, a").key == ("id", "a")
     assert str(Judging(vote=" Mean ≥ 3").rule) == Judging(vote=" Mean ≥ 3").vote == "mean>=3"
-    assert (Judging(prefer="person,llm").prefer, Reuse("id,a").key) == (("person", "llm"), ("id", "a"))
+    assert Judging(prefer="person,llm").prefer == ("person", "llm")
+    assert {KnownLabels.among([ReuseOptions(on)]).columns.on for on in ("id,a", ["id", "a"])} == {"id,a"}
     assert (LabelColumns(on=["id", "a"]).on, LabelColumns(positive="Good").positive) == ("id,a", ("good",))
     options = RankingOptions(score="a", key="id")
     for name in ("first", "second"):

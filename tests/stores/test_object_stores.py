@@ -416,6 +416,20 @@ def test_label_tables_that_are_not_there_or_none_are_one_line(lake, catalogue, s
     assert message.startswith("streameval: s3://lake/wrong/rest.parquet: ")
 
 
+def test_labels_that_a_comparison_takes_off_are_fetched_once(lake, catalogue, tmp_path):
+    both = pq.read_table(catalogue.lists / "both.parquet", columns=["id", "right"]).slice(0, 500)
+    label_object(lake, both, "known.csv")
+    lake.reset()
+    given = {"against": str(catalogue.lists / "both.parquet"), "against_score": "old", "score": "new", "key": "id"}
+    streameval.plan(given["against"], tmp_path / "s", **given, at=[500], label="right",
+                    reuse="s3://lake/asked/known.csv")  # fmt: skip
+    assert [path for method, path, _ in lake.requests if method == "GET" and path.endswith("known.csv")] == [
+        "/lake/asked/known.csv"
+    ]
+    (source,) = streameval.Study(tmp_path / "s").labels.sources()
+    assert source.facts["source"] == "s3://lake/asked/known.csv"
+
+
 def test_every_label_table_may_lie_there(lake, catalogue, truth, tmp_path, capsys):
     listed = str(catalogue.lists / "stored.parquet")
     items = pq.read_table(listed, columns=["id", "text", "right"]).rename_columns(["id", "text", "label"])

@@ -15,8 +15,8 @@ from suite_cases import examples
 
 import streameval
 from streameval.cli import run
+from streameval.kinds.planning import fresh_seed
 from streameval.study import Study
-from streameval.study.planning import fresh_seed
 from streameval.study.provenance import commands
 from streameval.types import Plan
 

@@ -21,7 +21,7 @@ from streameval.kernels.draw import SAMPLE_SEED, mix64, sample_hashes
 from streameval.methods import create
 from streameval.order.scan import key_hashes
 from streameval.rankings.draw_by_key import below, draw_by_key
-from streameval.study.reuse import Reuse
+from streameval.study.known_labels import KnownLabels
 from streameval.types import Labels
 
 N = 3_000
@@ -263,4 +263,4 @@ def test_a_study_that_cannot_be_reused_is_refused(versions, studied, tmp_path, c
 
 @pytest.mark.parametrize("place", ["s3://lake/labels.parquet", "duckdb:labels.db#SELECT * FROM labels", "labels.csv"])
 def test_labels_that_lie_elsewhere_are_no_study(place):
-    assert Reuse(reuse=place, on="id").study is None
+    assert KnownLabels(place).study is None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import CostRows, Kind, part
 from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
+from streameval.options import own
 
 if TYPE_CHECKING:
     from streameval.kinds.curve.results import CurveResult
@@ -46,13 +47,14 @@ class OneRanking(Kind):
         if verb != "plan":
             return super().asked(verb, given)
         self._refuse_others(verb, given)
-        return [dict(given)]
+        parameters = dict(given)
+        return [parameters, own(ReuseOptions, parameters)]
 
     def draw(self, ranking: object, asked: Sequence[Any], request: PlanRequest) -> Drawn:
         """Choose the ranks to label."""
         from streameval.kinds.curve.plan import draw_ranks
 
-        return draw_ranks(ranking, asked[0], request)
+        return draw_ranks(ranking, asked, request)
 
     def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> CostRows:
         """Say what each method costs, and what half-widths and claims are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,28 +10,24 @@ from streameval.errors import InputError
 from streameval.judges.classes import asked, refuse_accuracy_alone
 from streameval.judges.options import JudgeColumn
 from streameval.judges.values import Judge, judge_in
-from streameval.kinds.planning import Drawn, PlanRequest
-from streameval.methods import Method, create, refuse_alpha_with_budget
-from streameval.options import own
-from streameval.progress import Progress, silent
+from streameval.kinds.planning import Drawn, PlanRequest, fresh_seed, refuse_unjoinable
+from streameval.labelling.options import ReuseOptions
+from streameval.methods import DrawsIndependently, Method, create, refuse_alpha_with_budget
+from streameval.methods.stages import refuse_stages
+from streameval.options import listed, own
+from streameval.progress import Progress
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
-from streameval.rows.options import RankingOptions
-from streameval.study import Study
-from streameval.study.planning import fresh_seed, known_seed, refuse_unjoinable
-from streameval.study.reuse import Reuse, drawn_by_key
 from streameval.text import those_with
 from streameval.types import Plan
 
 
-def draw_ranks(ranking: object, parameters: dict[str, Any], request: PlanRequest) -> Drawn:
+def draw_ranks(ranking: object, options: Sequence[Any], request: PlanRequest) -> Drawn:
     """Choose the ranks to label; errors as of `streameval.plan`."""
-    method, by = parameters.pop("method", "loguniform"), parameters.pop("by", None)
-    how = drawing(request.study, method, request.seed, by, parameters)
-    if how.reuse is not None:
-        how.reuse.refuse_unsaid()
-    return draw(request.materialized(ranking), how, request.options, request.progress)
+    how = drawing(options, request)
+    request.known_labels.refuse_unsaid()
+    return draw(request.materialized(ranking), how, request)
 
 
 @dataclass(frozen=True)
@@ -40,53 +37,98 @@ class Drawing:
     Attributes:
         by: Column of the slices; None where the list is one.
         judge: None where there is none.
-        reuse: How items are drawn by their key; None where ranks are.
+        key: Columns by whose hash items are drawn; none where ranks are.
     """
 
     method: Method
     seed: int
     by: str | None = None
     judge: Judge | None = None
-    reuse: Reuse | None = None
+    key: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what does not go together."""
-        if self.reuse is not None and self.judge is not None:
+        if self.key and self.judge is not None:
             raise InputError("a judge does not go with draws by key", "leave out --judge, or what draws by key")
-        if self.reuse is not None and self.by is not None:
+        if self.key and self.by is not None:
             raise InputError("slices do not go with draws by key", "leave out --by, or what draws by key")
         if self.by is not None and self.judge is not None:
             raise InputError("a judge does not go with slices", "leave out --judge, or --by")
 
 
-def drawing(study: Study, method: str, seed: int | None, by: str | None, parameters: dict[str, Any]) -> Drawing:
-    """Make what chooses the ranks of the parameters that were given, and find its seed; reads no list."""
-    column, reuse = own(JudgeColumn, parameters), own(Reuse, parameters)
+def drawing(options: Sequence[Any], request: PlanRequest) -> Drawing:
+    """Make what chooses the ranks of the options that were given, and find its seed; reads no list."""
+    parameters, reuse = options
+    method, by = parameters.pop("method", "loguniform"), parameters.pop("by", None)
+    column = own(JudgeColumn, parameters)
     sample = parameters.get("judge_sample") is not None
     if sample and column.judge is not None:
         raise InputError("a judge is either a column or asked about a sample", "leave out --judge, or --judge-sample")
     judge = judge_in(replace(column, judge="judge") if sample else column)
     if judge is None:
         refuse_accuracy_alone(parameters)
-    fixed_seed, keyed = known_seed(study, seed), reuse if reuse != Reuse() else None
-    chosen = keyed.seed(fixed_seed) if keyed is not None else fresh_seed() if fixed_seed is None else fixed_seed
+    key, chosen = _keyed(reuse, request)
     refuse_alpha_with_budget(parameters)
-    return Drawing(create(method, parameters), chosen, by, judge, keyed)
+    return Drawing(create(method, parameters), chosen, by, judge, key)
 
 
-def draw(ranking: object, how: Drawing, options: RankingOptions, progress: Progress = silent) -> Drawn:
+def _keyed(reuse: ReuseOptions, request: PlanRequest) -> tuple[tuple[str, ...], int]:
+    """Columns to draw by, and the seed that all versions share: as given, or those of the study that is reused.
+
+    No column where no option asks for a draw by key.
+    """
+    known, seed = request.known_labels, request.seed
+    if all(value is None for value in vars(reuse).values()):
+        return (), request.drawing_seed
+    key, earlier = listed(reuse.on or ""), None if known.study is None else known.study.plan()
+    if earlier is not None:
+        key, seed = key or earlier.key_columns, earlier.seed if seed is None else seed
+    elif not key and known.source is not None:
+        raise InputError("labels are reused, but no column says which item each is about", "name it with --on COL")
+    if seed is None:
+        raise InputError(
+            "versions of a ranking share a draw by key only if they share a seed, and none was given",
+            f"--seed {fresh_seed()} (or any other) for the first version; later ones take the seed in its plan.json",
+        )
+    if not key:
+        raise InputError("no column to draw by", "name one that tells items apart with --on")
+    return key, seed
+
+
+def draw(ranking: object, how: Drawing, request: PlanRequest) -> Drawn:
     """Choose ranks and write nothing; errors as in `plan`."""
-    opened = open_ranking(ranking, options)
+    opened = open_ranking(ranking, request.options)
     _refuse_nulls(opened)
-    refuse_unjoinable(opened, (*options.key, *(how.reuse.key if how.reuse is not None else ())))
-    if how.reuse is not None:
-        made, votes = drawn_by_key(opened, how.method, how.reuse, how.seed, options.memory, progress)
-        return Drawn(made, opened, votes)
+    refuse_unjoinable(opened, (*request.options.key, *how.key))
+    if how.key:
+        return _by_key(opened, how, request)
     if how.by is not None:
         from streameval.slices.plan import draw_by_slices
 
-        return Drawn(draw_by_slices(opened, how.by, how.method, how.seed, progress), opened)
-    return Drawn(_by_rank(opened, how, progress), opened)
+        return Drawn(draw_by_slices(opened, how.by, how.method, how.seed, request.progress), opened)
+    return Drawn(_by_rank(opened, how, request.progress), opened)
+
+
+def _by_key(opened: Ranking, how: Drawing, request: PlanRequest) -> Drawn:
+    """Choose ranks by the hashes of their items' keys; every label that is known counts for an item that is drawn.
+
+    Raises:
+        InputError: A method that does not draw every rank by itself, a key that does not tell items apart.
+    """
+    from streameval.rankings.draw_by_key import draw_by_key
+
+    method, known = how.method, request.known_labels
+    if not isinstance(method, DrawsIndependently):
+        raise InputError(
+            f"method {method.name} does not draw each rank by itself", "items are drawn by key with --method=loguniform"
+        )
+    refuse_stages(method, "draws by key", ("growing", "adaptive", "judge_sample"))
+    rates = method.rates(opened.n_items)
+    rank = draw_by_key(opened, rates, how.key, how.seed, request.options.memory, request.progress)
+    drawn = method.drawn(opened.n_items, how.seed, rank)
+    made = replace(drawn, ranking=opened.description(), location=located(opened))
+    made = made.with_notes(draw_by=list(how.key), **known.notes)
+    return Drawn(made, opened, known.known_by(how.key[:1]).taken_over(made, opened))
 
 
 def _refuse_nulls(opened: Ranking) -> None:

@@ -13,6 +13,7 @@ from streameval.errors import InputError
 from streameval.judges.classes import classes_sentence
 from streameval.kinds.curve.plan import draw, drawing
 from streameval.kinds.planned import Planned, PlanText
+from streameval.kinds.planning import PlanRequest
 from streameval.methods import method_of
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress
@@ -20,6 +21,7 @@ from streameval.rehearsal import Rehearsal
 from streameval.reporting.next_step import first_step
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
+from streameval.study.known_labels import KnownLabels
 from streameval.study.plan_files import difference, file_names
 from streameval.text import number_of, printable, short
 from streameval.types import Plan
@@ -45,24 +47,25 @@ class CurvePlanText(PlanText):
         return planned.facts(**facts), [*lines, *planned.doubts, following]
 
     def rehearsal(
-        self, ranking: Sequence[str], study: Study, given: Mapping[str, Any], seed: int | None,
+        self, ranking: Sequence[str], study: Study, how: tuple[Mapping[str, Any], Sequence[Any]], seed: int | None,
         options: RankingOptions, progress: Progress,
     ) -> Rehearsal:  # fmt: skip
         """Say what `select` would read for a plan, and how many of its items have a label already."""
+        given, asked = how
         if "judge" in given or "judge_classes" in given:
             raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
-        given = dict(given)
-        method, by = given.pop("method", "loguniform"), given.pop("by", None)
-        chosen = drawing(study, method, seed, by, dict(given))
-        with for_a_while([*ranking], options, progress, study.list_copy) as source:
-            drawn = draw(source, chosen, options, progress)
-            made, opened = drawn.plan, drawn.ranking
-            copied = kind_of([*ranking]) is not None
-            forecast = Forecast() if copied else opened.forecast(made.ranks, opened.columns())
+        with KnownLabels.among(asked).at_hand() as known_labels:
+            request = PlanRequest.parse(study.folder, seed, options, known_labels, progress)
+            chosen = drawing(asked, request)
+            with for_a_while([*ranking], options, progress, study.list_copy) as source:
+                drawn = draw(source, chosen, request)
+                made, opened = drawn.plan, drawn.ranking
+                copied = kind_of([*ranking]) is not None
+                forecast = Forecast() if copied else opened.forecast(made.ranks, opened.columns())
         labels = made.table.num_rows
         labelled = 0 if drawn.votes is None else len(set(drawn.votes.table.column("rank").to_pylist()))
         more, left = reused(given, labels, labelled)
-        head = f"{method}: {labels:,} of {made.n_items:,} items would be planned"
+        head = f"{chosen.method.name}: {labels:,} of {made.n_items:,} items would be planned"
         head += "" if seed is not None else f" (--seed {chosen.seed} plans just these)"
         head += f". The list would be read into {study.list_copy}." if copied else "; to select them:"
         names = [*([LIST_COPY] if copied else []), *file_names(made), "manifests/plan.json"]

@@ -45,7 +45,7 @@ class PairedRankings(Kind):
         from streameval.kinds.paired.plan import draw_changed
 
         with told_of_source(Path(os.path.abspath(request.study.against_copy)), asked[0].against):
-            return draw_changed(ranking, asked[0], asked[1], request)
+            return draw_changed(ranking, asked[0], request)
 
     def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> CostRows:
         """Say what a comparison takes by cutoff, from the share of both tops that is the same."""

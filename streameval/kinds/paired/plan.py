@@ -17,10 +17,9 @@ from streameval.engines import engine_of
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import isin, unique
 from streameval.kinds.paired.weighted import PlannedMeasures, at_cutoffs, weighted_draw, with_bins
-from streameval.kinds.planning import Drawn, PlanRequest
-from streameval.labelling.labelled_keys import labelled_keys
-from streameval.labelling.options import ReuseOptions
+from streameval.kinds.planning import Drawn, PlanRequest, fresh_seed, refuse_unjoinable
 from streameval.labelling.votes import Votes
+from streameval.options import listed
 from streameval.order.item_keys import types_of_both
 from streameval.order.scan import key_hashes
 from streameval.paired import every
@@ -39,21 +38,17 @@ from streameval.rows.options import RankingOptions
 from streameval.rows.two_tables import TwoTables
 from streameval.scans.checkpoints import Scans, forget
 from streameval.study import Study
+from streameval.study.known_labels import KnownLabels
 from streameval.study.list_copy import materialize
 from streameval.study.planned_ranking import items_at
-from streameval.study.planning import fresh_seed, refuse_unjoinable
-from streameval.study.reuse import Reuse, reused_votes
 from streameval.types import Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array, UInt64Array
 
 METHOD = "changed_items"  # as plan.json calls the draw
 
 
-def draw_changed(ranking: object, comparing: Comparing, labels: ReuseOptions, request: PlanRequest) -> Drawn:
+def draw_changed(ranking: object, comparing: Comparing, request: PlanRequest) -> Drawn:
     """Find what changed between two rankings, and draw from it.
-
-    Args:
-        labels: Labels that there are.
 
     Returns:
         Drawn: The ranks of its plan are stored rows, from 1; those of the other list come after those of the one.
@@ -65,7 +60,7 @@ def draw_changed(ranking: object, comparing: Comparing, labels: ReuseOptions, re
     pair = pair_for(folder, ranking, comparing, request.options, progress)
     for one in (pair.b, pair.a):
         refuse_unjoinable(one, pair.key)
-    reused = ReusedLabels.of(labels, pair, folder, request.given_seed)
+    reused = ReusedLabels.of(request.known_labels, pair, folder, request.given_seed)
     scans = Scans(folder.scans, engine_of(comparing.engine))
     try:
         made = drawn_plan(pair, comparing, request.drawing_seed, reused, scans, progress)
@@ -110,7 +105,8 @@ def drawn_plan(
         **{name: getattr(drawn, name).tolist() for name in COUNTS}, "probability": rates.tolist(),
         "draw_by": list(pair.key), "scores": [pair.a.options.score, pair.b.options.score],
         "order": pair.b.description(), "against": pair.a.description(),
-        **({} if pair.judge is None else {"predictions": {"column": pair.judge}}), **reused.notes,
+        **({} if pair.judge is None else {"predictions": {"column": pair.judge}}),
+        **(reused.known.notes if reused.taken_off is None else {}),
         **({"measures": measures.notes} if measures.notes else {}), **bounded,
     }  # fmt: skip
     stored = Ranking(rows, as_stored(pair.b.options))
@@ -324,27 +320,25 @@ class ReusedLabels:
     Proof.  Given the labelled items and their labels, the hashes of the other items are as random as before. ∎
 
     Attributes:
-        key: Columns that tell items apart.
+        known: By the key of the pair.
         taken_off: Keys of the items that have one; None where labels only count for items that are drawn.
     """
 
-    reuse: Reuse
-    key: tuple[str, ...]
+    known: KnownLabels
     taken_off: pa.Table | None
 
     @staticmethod
-    def of(labels: ReuseOptions, pair: Pair, folder: Study, seed: int | None) -> ReusedLabels:
+    def of(known: KnownLabels, pair: Pair, folder: Study, seed: int | None) -> ReusedLabels:
         """Read which items have labels, before a seed is drawn; `seed` is the one that was given."""
-        reuse = Reuse(labels.on or pair.key, labels.reuse, labels.label, labels.labels_unseen_by_model)
-        if reuse.reuse is None:
-            return ReusedLabels(reuse, pair.key, None)
-        if reuse.key != pair.key:
+        if known.source is None:
+            return ReusedLabels(known, None)
+        if known.columns.on is not None and listed(known.columns.on) != pair.key:
             raise InputError(f"labels are joined by --key {','.join(pair.key)}", "leave --on out")
-        if seed is None or _was_drawn_here(folder, seed):
-            source = reuse.labels(pair.key)
-            return ReusedLabels(reuse, pair.key, labelled_keys(source, reuse.columns(pair.key), pair.some_keys()))
-        reuse.refuse_unsaid()
-        return ReusedLabels(reuse, pair.key, None)
+        fixed = seed is not None and not _was_drawn_here(folder, seed)
+        if fixed:
+            known.refuse_unsaid()
+        by_key = known.known_by(pair.key)
+        return ReusedLabels(by_key, None if fixed else by_key.keys(pair.some_keys()))
 
     def hashes(self, seed: int) -> UInt64Array:
         """Hashes that draw, of the items that are taken off (uint64 array, rising)."""
@@ -352,20 +346,13 @@ class ReusedLabels:
             return np.empty(0, np.uint64)
         return unique(draws_of(key_hashes(self.taken_off), seed))
 
-    @property
-    def notes(self) -> dict[str, bool]:
-        """What a plan remembers of labels that are not taken off."""
-        if self.reuse.reuse is None or self.taken_off is not None:
-            return {}
-        return {"labels_seen_by_model": self.reuse.labels_unseen_by_model == "no"}
-
     def votes(self, ranking: Ranking, plan: Plan) -> Votes | None:
         """The labels, as votes on planned items; `ranking` is the rows that these are ranks of."""
-        if self.reuse.reuse is None or not plan.table.num_rows:
+        if not plan.table.num_rows:
             return None
         if self.taken_off is not None and not plan.table.column("known").to_numpy().any():
             return None
-        return reused_votes(ranking, plan, self.reuse, self.key)
+        return self.known.taken_over(plan, ranking)
 
 
 def _was_drawn_here(folder: Study, seed: int) -> bool:

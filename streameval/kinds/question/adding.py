@@ -23,19 +23,19 @@ from streameval.judges.classes import asked_judge
 from streameval.judges.values import Judge
 from streameval.kernels.sorted_sets import isin
 from streameval.kinds import kind_of, results_of
+from streameval.kinds.planning import Drawn, PlanRequest, fresh_seed
 from streameval.kinds.question.before import number_of_several, refuse_asked_before
-from streameval.kinds.question.plan import Beside, drawn_plan
+from streameval.kinds.question.plan import drawn_plan
 from streameval.kinds.question.tree import asked_of, known_in, known_of, new_place, root_of, tree_of
 from streameval.methods import Multiplies, method_of
 from streameval.questions import Condition
 from streameval.questions.asking import Asking
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Ranking
-from streameval.rankings.stored_order import located
 from streameval.sequential import EarlierEvidence, KnownItems
 from streameval.study import Study
 from streameval.study.judging import last_judging, recount
-from streameval.study.planning import fresh_seed
+from streameval.study.known_labels import KnownLabels
 from streameval.text import number_of
 from streameval.types import Labels, Plan
 
@@ -75,12 +75,10 @@ def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], see
         certain = asking.of_several(number)
         _refuse_answered(folder, plan, certain)
         opened, evidence = _opened(plan), _evidence(folder, plan, certain.confidence)
-        chosen = fresh_seed() if seed is None else seed
-        beside = Beside(known, evidence, judge, number=number)
-        drawn = drawn_plan(opened, asking, chosen, beside)
-        made = replace(drawn, location=located(opened))
-        Study(place).save_plan(made)
-        return _beside(made, place)
+        chosen = fresh_seed() if seed is None else seed  # never that of a plan whose place it takes
+        request = PlanRequest.parse(place, chosen, opened.options, KnownLabels(items=known))
+        made = drawn_plan(opened, asking, judge, request, evidence, number)
+        return _beside(request.save(Drawn(made, opened)), place)
 
 
 def _again(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -14,7 +14,7 @@ from streameval.errors import InputError
 from streameval.judges.values import Judge
 from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.kinds.question.says import answer_sentence
-from streameval.progress import Progress, silent
+from streameval.progress import Progress
 from streameval.questions import CUT, Condition, Question, Width
 from streameval.questions.asking import Asking
 from streameval.questions.cutoffs import Cutoff
@@ -53,7 +53,7 @@ def draw_round(ranking: object, asking: Asking, judge: Judge | None, request: Pl
         InputError: A question that no design answers, or not of this list; one that needs no label.
     """
     opened = request.open(ranking)
-    made = drawn_plan(opened, asking, request.drawing_seed, Beside(judge=judge, progress=request.progress))
+    made = drawn_plan(opened, asking, judge, request)
     return Drawn(made, opened, instead=_without_list(request.study.folder, asking))
 
 
@@ -64,29 +64,20 @@ def _without_list(study: str | os.PathLike[str], asking: Asking) -> str:
     return f"to ask it of this study, leave out the list: {ask}"
 
 
-@dataclass(frozen=True)
-class Beside:
-    """What a question is planned with besides its list.
+def drawn_plan(
+    opened: Ranking, asking: Asking, judge: Judge | None, request: PlanRequest,
+    evidence: EarlierEvidence | None = None, number: int = 1,
+) -> Plan:  # fmt: skip
+    """Make the plan of a question of a ranking, with its first round: items that are known are never drawn.
 
-    Attributes:
-        known, evidence: See `QuestionSetting`.
-        judge: Who answers for every item in a column; None where there is none.
+    Args:
         number: Of the question, among those of a study that hold together.
     """
-
-    known: KnownItems = field(default_factory=KnownItems.nothing)
-    evidence: EarlierEvidence | None = None
-    judge: Judge | None = None
-    progress: Progress = silent
-    number: int = 1
-
-
-def drawn_plan(opened: Ranking, asking: Asking, seed: int, beside: Beside) -> Plan:
-    """Make the plan of a question of a ranking, with its first round."""
-    known, typed, asking = beside.known, asking.confidence, asking.of_several(beside.number)
-    setting = replace(setting_of(asking, opened.n_items, opened, known, seed), evidence=beside.evidence)
-    if beside.judge is not None:
-        said = ListOfJudge(opened, beside.judge, known, seed, beside.progress)
+    known, seed = request.known_labels.items, request.drawing_seed
+    typed, asking = asking.confidence, asking.of_several(number)
+    setting = replace(setting_of(asking, opened.n_items, opened, known, seed), evidence=evidence)
+    if judge is not None:
+        said = ListOfJudge(opened, judge, known, seed, request.progress)
         setting = replace(setting, judge=said)
     design = design_for(asking.asked, setting)
     drawn = next_drawn(design, design.start(), np.empty(0, np.int8), (asking.round, asking.budget, seed))
@@ -105,7 +96,7 @@ def drawn_plan(opened: Ranking, asking: Asking, seed: int, beside: Beside) -> Pl
         opened.description(), notes, located(opened), known=pa.table({"rank": known.rank, "label": known.label}),
         kind="question",
     )  # fmt: skip
-    return with_drawn(made if beside.judge is None else said.kept_by(made), drawn)
+    return with_drawn(made if judge is None else said.kept_by(made), drawn)
 
 
 def _told(design: QuestionDesign, drawn: DrawnItems, asking: Asking) -> str:

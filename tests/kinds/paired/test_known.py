@@ -19,11 +19,12 @@ from streameval.kinds.paired.evaluate import at_cutoffs
 from streameval.kinds.paired.plan import ReusedLabels, drawn_plan, open_pair
 from streameval.kinds.paired.says import planned_lines
 from streameval.labelling.answers import ANNOTATORS
-from streameval.labelling.options import ReuseOptions
+from streameval.labelling.options import LabelColumns
 from streameval.progress import silent
 from streameval.questions.comparing import Comparing
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
+from streameval.study.known_labels import KnownLabels
 from tests.binomial import binomial_tail
 
 
@@ -175,7 +176,7 @@ def test_bounds_hold_whatever_was_known(home, both, difference, look, scanned_on
     pq.write_table(biased(both, 0.1), "gold.parquet")
     comparing = Comparing(against="both.parquet", against_score="old", at=AT, within=0.1, confidence=0.5, look=look)
     pair = open_pair("both.parquet", comparing, RankingOptions(score="new", key="id"))
-    labels = ReusedLabels.of(ReuseOptions(reuse="gold.parquet", label="right"), pair, Study("none"), None)
+    labels = ReusedLabels.of(KnownLabels("gold.parquet", LabelColumns(label="right")), pair, Study("none"), None)
     misses, runs = 0, examples(30, 60)
     for seed in range(runs):
         plan = drawn_plan(pair, comparing, seed, labels, None, silent)

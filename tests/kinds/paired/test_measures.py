@@ -17,6 +17,7 @@ from streameval.progress import silent
 from streameval.questions.comparing import Comparing
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
+from streameval.study.known_labels import KnownLabels
 from tests.binomial import binomial_tail
 
 NAMES = ["dcg@1000", "dcg", "rbp.99", "log_mean_precision"]
@@ -44,7 +45,7 @@ def truth(both):
 def drawn_pair(comparing, **reuse):
     """Two orders of one table as plans open them, and labels that there are."""
     pair = open_pair(comparing.against, comparing, RankingOptions(score="new", key="id"))
-    return pair, ReusedLabels.of(ReuseOptions(**reuse), pair, Study("none"), None)
+    return pair, ReusedLabels.of(KnownLabels.among([ReuseOptions(**reuse)]), pair, Study("none"), None)
 
 
 def test_the_journey(home, truth):

@@ -22,12 +22,12 @@ from streameval.kinds.paired.evaluate import _bounds, at_cutoffs
 from streameval.kinds.paired.page import figure, scale_of
 from streameval.kinds.paired.plan import ReusedLabels, drawn_plan, open_pair
 from streameval.kinds.paired.says import planned_lines, promise, subject, text, verdict
-from streameval.labelling.options import ReuseOptions
 from streameval.paired.bet import BetLimits
 from streameval.progress import silent
 from streameval.questions.comparing import Comparing
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
+from streameval.study.known_labels import KnownLabels
 
 
 def results(study):
@@ -73,7 +73,7 @@ def test_estimates_are_right_on_average_however_far_labelling_came(written, both
     source = str(written / "both.parquet")
     comparing = Comparing(against=source, against_score="old", at=AT, within=0.1)
     pair = open_pair(source, comparing, RankingOptions(score="new", key="id"))
-    reused = ReusedLabels.of(ReuseOptions(), pair, Study("none"), None)
+    reused = ReusedLabels.of(KnownLabels(), pair, Study("none"), None)
     for seed in range(examples(20, 40)):
         plan = drawn_plan(pair, comparing, seed, reused, None, silent)
         turn = plan.table.column("turn").to_numpy()

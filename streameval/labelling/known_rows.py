@@ -1,6 +1,6 @@
-"""Where the items of a label table stand in a list nobody planned: every row's rank, by rank or by key.
+"""Which items of a list a label table is about that was there before any plan: their keys, or the rank of every row.
 
-Every row has to be about exactly one item of the list: of a sample, nothing may be left out.
+Of a sample that somebody drew, nothing may be left out: every row has to be about exactly one item of the list.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from streameval.errors import InputError, did_you_mean
 from streameval.kernels.sorted_sets import setdiff1d
 from streameval.labelling.columns import SourceColumns, as_columns, find, item_names, joined_on, key_join, shared_names
 from streameval.labelling.duckdb_session import Connection, one_line_errors
-from streameval.labelling.key_forms import first_of_each, refuse_ambiguous, refuse_inexact_items
+from streameval.labelling.key_forms import (
+    first_of_each,
+    item_value,
+    refuse_ambiguous,
+    refuse_inexact_items,
+    refuse_unreadable_items,
+)
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, database_for, given, name_of, open_source
 from streameval.text import number_of
@@ -210,3 +216,46 @@ class _DrawnReading:
                 f"{self.name}: {total - rows.size:,} of {total:,} rows match no item of the ranking{first}",
                 "a sample of another list bounds that list: adopt it there, or leave out rows only if the draw did",
             )
+
+
+def labelled_keys(source: Any, columns: LabelColumns, some: pa.Table) -> pa.Table:
+    """Keys of rows that have an answer, each once.
+
+    Args:
+        source: Of the kinds that label tables have.
+        columns: `on` names the key, column by column as `some` does.
+        some: Keys of some items. Those of the source are returned in their types, as `order.item_keys` lists them;
+            what is none of these is no item's.
+
+    Raises:
+        InputError: What cannot be read, or lacks a column; floats that are no exact whole numbers; rows of which none
+            has a key that can be an item's.
+    """
+    with one_line_errors(name_of(source)), database_for(source) as connection:
+        found = find(connection, open_source(connection, source), columns, lambda _: ())
+        _, state = found.answer(found.label_value, found.work_status)
+        refuse_unreadable_items(some.schema, "the list")
+        connection.register("se_some", some)
+        kinds = [row[1] for row in connection.execute("DESCRIBE se_some").fetchall()]
+        refuse_ambiguous(connection, found.key_kinds, found.ambiguous(kinds), name_of(source))
+        keys = [item_value(given(key), found.kind(key), kind) for key, kind in zip(found.keys, kinds, strict=True)]
+        whole = " AND ".join(f"key{i} IS NOT NULL" for i in range(len(keys)))
+        answered = f"FROM se_given WHERE ({state}) = 'answer'"
+        table = connection.sql(
+            f"SELECT DISTINCT * FROM (SELECT {as_columns(keys)} {answered}) WHERE {whole}"
+        ).to_arrow_table()
+        if not table.num_rows and connection.execute(f"SELECT EXISTS (SELECT 1 {answered})").fetchall() == [(True,)]:
+            raise InputError(
+                f"{name_of(source)}: {', '.join(found.keys)} matches no item of the list "
+                f"({first_of_each(connection, found.key_kinds, 'se_some', 'in the list')})",
+                "name columns that hold the same identifiers in both",
+            )
+    typed = [_typed(column, kind) for column, kind in zip(table.columns, some.schema.types, strict=True)]
+    return pa.table(typed, some.schema)
+
+
+def _typed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    if kind != pa.uuid():
+        return column.cast(kind)
+    bytes_of = [pa.ExtensionArray.from_storage(kind, one) for one in column.cast(pa.binary(16)).chunks]
+    return pa.chunked_array(bytes_of, kind)
