@@ -13,6 +13,8 @@ from tempfile import TemporaryDirectory
 
 from docstrings import as_markdown
 
+from streameval.cli.commands.guide import PAGES
+
 HOME = Path(__file__).resolve().parents[1]
 PROJECT = {"benchmarks/README.md": "Benchmarks", "streameval/README.md": "The map", "CHANGELOG.md": "Changelog"}
 FILES = {  # what the pages show or need beside the text, by its place in the site
@@ -34,9 +36,9 @@ It can also be [read alone](demo/report.html).
 
 
 def topics() -> list[str]:
-    """Files of the guides, in the order in which the README lists them; the functions follow the commands."""
-    listed = (HOME / "README.md").read_text(encoding="utf-8").partition("## Read on")[2]
-    return [*re.findall(r"\]\((streameval/guide/[\w-]+\.\w+)\)", listed), "streameval/guide/functions.md"]
+    """Files of the guides, in the order in which `streameval guide` lists them."""
+    endings = {"digits": "ipynb"}
+    return [f"streameval/guide/{name}.{endings.get(name, 'md')}" for names in PAGES.values() for name in names]
 
 
 def pages() -> dict[str, str]:

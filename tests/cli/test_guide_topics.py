@@ -16,7 +16,7 @@ def test_guide_lists_topics_and_shows_one(capsys):
     assert run(["guide"]) == 0
     listed = capsys.readouterr().out
     assert "methods" in listed
-    assert re.search("(?m)^digits +A worked example", listed)
+    assert re.search("(?m)^  digits +A worked example", listed)
     assert run(["guide", "digits"]) == 0
     notebook = capsys.readouterr().out
     assert Path(re.search("`jupyter lab (.*?)`", notebook)[1].strip("'")).is_file()

@@ -145,10 +145,30 @@ def test_nobody_is_told_to_install_our_name_from_an_index():
     assert "pip install wheels/streameval-" in PAGES["recipes.md"]
 
 
-def test_the_readme_is_short_and_names_every_guide():
+def test_the_readme_is_short_and_has_ten_links_at_most():
     readme = PAGES["README.md"]
     assert len(readme.splitlines()) <= 150
-    assert {path for path in PAGES if f"guide/{path})" not in readme} <= {"README.md", "functions.md"}
+    assert len(re.findall(r"(?<!!)\[[^]]*\]\(", readme)) <= 10
+
+
+def test_the_guide_lists_every_page_once_and_each_begins_with_a_command(capsys):
+    assert run(["guide"]) == 0
+    listed = re.findall(r"^  ([a-z-]+)  ", capsys.readouterr().out, re.MULTILINE)
+    pages = {path.removesuffix(".md") for path in PAGES} - {"README"} | {"digits"}
+    assert sorted(listed) == sorted(pages)
+    tables = {"claims.md", "guarantees.md", "glossary.md", "functions.md", "commands.md", "README.md"}
+    for name, text in PAGES.items():
+        if name not in tables:
+            assert "```" in "\n".join(text.splitlines()[:13]), name
+
+
+@pytest.mark.parametrize("words", [
+    "base rate", "confidence interval", "sample size", "inter-annotator agreement", "A/B test", "drift", "ground truth",
+    "Cohen's kappa", "early stopping", "operating point", "elusion", "LLM as a judge",
+])  # fmt: skip
+def test_the_guide_finds_the_words_of_neighbours(words, capsys):
+    assert run(["guide", words]) == 0
+    assert capsys.readouterr().out.startswith("streameval guide ")
 
 
 @pytest.mark.parametrize("page", [*(f"guide/{page}" for page in sorted(GENERATED)), "__init__.pyi"])

@@ -14,6 +14,12 @@ from streameval.cli.picture import TerminalLine
 from streameval.errors import InputError
 
 _PLAIN = Output()
+PAGES = {
+    "To begin with": ("concepts", "labels", "methods", "faq", "glossary", "digits"),
+    "What is asked": ("question", "comparing", "monitor", "slices", "many-rankings", "exact", "adopt", "missed"),
+    "Where the list is, and who labels": ("order", "lakes", "labelling", "clusters", "batch", "recipes"),
+    "To look up": ("python", "sql", "claims", "guarantees", "commands", "functions"),
+}
 
 
 def guide(*topic: str, output: Output = _PLAIN) -> None:
@@ -35,7 +41,9 @@ def guide(*topic: str, output: Output = _PLAIN) -> None:
     if not topic:
         titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in pages.items()}
         width = max(map(len, titles))
-        output.say(titles, [f"{name:{width}}  {title}" for name, title in titles.items()])
+        lines = [line for head, names in PAGES.items()
+                 for line in (head, *(f"  {name:{width}}  {titles[name]}" for name in names))]  # fmt: skip
+        output.say(titles, lines)
         return
     if asked not in pages:
         _search(asked, pages, output)
