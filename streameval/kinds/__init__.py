@@ -27,6 +27,7 @@ from streameval.text.options import flag
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from streameval.kinds.curve.page import ReportedStudy
     from streameval.kinds.exact import ExactRun
     from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.kinds.tasks import PlannedTasks
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from streameval.progress import Progress
     from streameval.rankings.ranking import Ranking
     from streameval.rehearsal import Rehearsal
-    from streameval.reporting.figures import ReportedStudy
     from streameval.reporting.standing import Standing
     from streameval.reporting.text import Columns, Paragraph
     from streameval.rows.options import RankingOptions

@@ -14,13 +14,13 @@ from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOpt
 
 if TYPE_CHECKING:
     from streameval.curve.bounds import Bounds
+    from streameval.kinds.curve.page import ReportedStudy
     from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.kinds.tasks import PlannedTasks
     from streameval.questions import Question
     from streameval.questions.cutoffs import Cutoff
     from streameval.rankings.ranking import Ranking
     from streameval.rehearsal import Rehearsal
-    from streameval.reporting.figures import ReportedStudy
     from streameval.reporting.standing import Standing
     from streameval.reporting.text import NextStep, Paragraph, Text
     from streameval.slices.files import SliceResult
@@ -152,15 +152,15 @@ class OneRanking(Kind):
 
     def page(self, name: str, plan: Plan | None, found: Evaluation, title: str | None = None) -> str:
         """Draw the curve, the metrics and the account of labels."""
-        from streameval.reporting.page import render
+        from streameval.kinds.curve.page import ReportedStudy
 
-        return render(name, plan, found, title)
+        return ReportedStudy(name, plan, found).page(title=title)
 
     def reported(
         self, study: str | os.PathLike[str], plan: Plan | None, found: Evaluation, items: Any
     ) -> ReportedStudy:
         """Give the curve, and what belongs to it."""
-        from streameval.reporting.figures import ReportedStudy
+        from streameval.kinds.curve.page import ReportedStudy
 
         return ReportedStudy(Path(study).resolve().name, plan, found, items)
 
