@@ -192,9 +192,9 @@ class Kind(Reporting):
         return replace(self._result(summary, {name: file.table for name, file in files.items()}), folder=folder)
 
     def _result(self, summary: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> Result:
-        from streameval.study.results import Result
+        from streameval.kinds.results import StudyResult
 
-        return Result(str(summary["evaluation_id"]), summary, tables)
+        return StudyResult(str(summary["evaluation_id"]), summary, tables)
 
     def plan(
         self, ranking: Any, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,

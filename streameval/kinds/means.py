@@ -7,23 +7,16 @@ from dataclasses import dataclass
 
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, did_you_mean
+from streameval.kinds.results import StudyResult
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff
-from streameval.questions.printed import SHORT, between, measure_of
+from streameval.questions.printed import SHORT, measure_of
 from streameval.study.results import Result
-
-_NAMED = 4  # measures
 
 
 @dataclass(frozen=True, repr=False)
-class RankingMeans(Result):
+class RankingMeans(StudyResult):
     """Means over rankings."""
-
-    def __repr__(self) -> str:
-        names = measures(self)
-        said = [f"{name} {between(name, answer(self, Question.of(name)))}" for name in names[:_NAMED]]
-        more = [f"and {len(names) - _NAMED} more"] * (len(names) > _NAMED)
-        return f"<{type(self).__name__} {self.evaluation_id}: {', '.join([*said, *more])}>"
 
     def mean(self, metric: str, at: int | None = None) -> float | None:
         """Estimated mean of a metric over rankings, such as `mean("ndcg", 10)`; None where it is unknown."""

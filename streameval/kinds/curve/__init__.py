@@ -107,7 +107,9 @@ class OneRanking(Kind):
 
     def read(self, folder: Study) -> Evaluation:
         """Read the curve, and what follows from it."""
-        return folder.evaluation()
+        from streameval.kinds.curve.results import CurveResult
+
+        return CurveResult.of(folder.evaluation())
 
     def evaluate(self, folder: Study, labels: Sequence[Any], given: Mapping[str, Any]) -> Evaluation:
         """Turn labels into the curve, and write every result."""

@@ -49,26 +49,26 @@ _OF_MANY = ("map", "gm_map", "mrr", "ndcg", "bpref", "success")
 _AT_RATES = ("roc_auc", "roc_area")
 _ARGUMENTS = ("", "positives", "step")  # by which a metric of the list is known, of those that rows have
 _UNKNOWN = Bounds(np.nan, np.nan, np.nan)
-CurveResult = Evaluation | SliceResult
+_OfCurve = Evaluation | SliceResult
 _STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
 _CELL = 8  # labels
 _AROUND = 4  # cells on either side whose share is mixed into that of a cell, as one label; half a one of the list
 _LEAST = 10  # positives, and negatives: with fewer the error of what is pooled is larger than that of the draw
 
 
-def measures(result: CurveResult) -> tuple[str, ...]:
+def measures(result: _OfCurve) -> tuple[str, ...]:
     """Names of all metrics that can be asked for; `score` only of a list that has scores."""
     names = dict.fromkeys([*_AT_RANKS, *_OF_THE_LIST])
     return tuple(name for name in names if name != "score" or result.curve.score is not None)
 
 
-def written(result: CurveResult) -> tuple[str, ...]:
+def written(result: _OfCurve) -> tuple[str, ...]:
     """Those of the whole list, and of any cutoff, as they are written: with @K."""
     known = measures(result)
     return (*(f"{name}@K" for name in known if name in _AT_ANY), *(name for name in known if name in _OF_THE_LIST))
 
 
-def answer(result: CurveResult, question: Question) -> Bounds:
+def answer(result: _OfCurve, question: Question) -> Bounds:
     """Bounds on a measure, and its estimate; NaN where it is undefined, or nothing is known of it.
 
     `score@RANK` may be of another type than float, as scores are. Measures at a score of which perhaps no item is are
@@ -96,7 +96,7 @@ def answer(result: CurveResult, question: Question) -> Bounds:
     return _at_rank(result, question, rank)
 
 
-def _at_rank(result: CurveResult, question: Question, rank: int) -> Bounds:
+def _at_rank(result: _OfCurve, question: Question, rank: int) -> Bounds:
     curve, metric = result.curve, question.metric
     if metric == "rank":
         return Bounds(rank, rank, rank)
@@ -116,7 +116,7 @@ def _at_rank(result: CurveResult, question: Question, rank: int) -> Bounds:
     return Bounds.of_row(by_cutoff[str(rank)])
 
 
-def _at_rate(result: CurveResult, question: Question, cutoff: Cutoff) -> Bounds:
+def _at_rate(result: _OfCurve, question: Question, cutoff: Cutoff) -> Bounds:
     """The area under the ROC curve up to a false positive rate, which is counted of a labelled list."""
     if question.metric not in _AT_RATES:
         raise InputError(f"{question.measure}: there is no {question.metric} at a false positive rate",
@@ -145,7 +145,7 @@ def _at_score(curve: Curve, question: Question, cutoff: Cutoff) -> Bounds:
     return curve.between(first, last)[question.metric] if first else _UNKNOWN
 
 
-def _of_the_list(result: CurveResult, metric: str) -> Bounds:
+def _of_the_list(result: _OfCurve, metric: str) -> Bounds:
     if metric == "positives":
         return result.curve.yield_at(result.curve.n_items)
     if metric.startswith("rbp."):
@@ -158,7 +158,7 @@ def _of_the_list(result: CurveResult, metric: str) -> Bounds:
     return Bounds.of_row(rows[0]) if rows else _UNKNOWN  # bounds that promise nothing have none of the whole list
 
 
-def _rank_biased(result: CurveResult, metric: str) -> Bounds:
+def _rank_biased(result: _OfCurve, metric: str) -> Bounds:
     """Rank-biased precision, which is counted of a labelled list."""
     by_name = {row["metric"]: row for row in result.metrics.to_pylist() if row["metric"].startswith("rbp.")}
     if not by_name:
