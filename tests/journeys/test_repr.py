@@ -28,7 +28,7 @@ def results(tmp_path_factory):
         "evaluation": (found, ["(60 of 60 labels)", "<svg", "exact"], ["rank", "yield_lower"]),
         "cut": (streameval.cut(study, 40), ["40 of 60", "precision"], ["metric", "lower", "estimate", "upper"]),
         "comparison": (streameval.compare(study, other), ["average_precision"], ["metric", "argument"]),
-        "progress": (streameval.labels(study), ["first_rank"], ["stratum", "first_rank"]),
+        "progress": (streameval.labels(study), ["60 of 60 planned items labelled"], ["stratum", "first_rank"]),
         "costs": (streameval.cost(1000), ["loguniform", "uniform"], ["method", "labels", "accuracy"]),
     }
 
@@ -47,7 +47,7 @@ def test_results_show_themselves_in_a_line(results, tmp_path):
         "10       1.0000    1.0000  1.0000",
         "60       0.8333    0.8333  0.8333",
     ]
-    assert shown["cut"] == "<Cut at rank 40 of 60: precision 1 to 1, bounds exact, of the truth>"
+    assert shown["cut"].startswith("The first 40 of 60 items. At least 100 % of them are positive.\n")
 
 
 def test_a_selection_names_one_file_of_its_tasks(tmp_path):

@@ -115,6 +115,25 @@ def test_comparisons_say_what_their_command_prints(catalogue, capsys):
     assert check_said(streameval.compare(*studies), printed) == all_words(printed.splitlines())
 
 
+@pytest.mark.parametrize(("name", "cutoff"), [("curve-evaluated", "precision:0.9"), ("cut-decided", "precision:0.8")])
+def test_cuts_say_what_their_command_prints(name, cutoff, study, tmp_path, capsys):
+    path = str(study(name))
+    assert run(["cut", path, cutoff]) == 0
+    printed = capsys.readouterr().out
+    assert check_said(streameval.cut(path, cutoff), printed) == all_words(printed.splitlines())
+    assert run(["cut", path, cutoff, "--out", str(tmp_path / "one")]) == 0
+    printed = capsys.readouterr().out.replace(str(tmp_path / "one"), str(tmp_path / "two"))
+    assert check_said(streameval.cut(path, cutoff, out=tmp_path / "two"), printed) == all_words(printed.splitlines())
+
+
+@pytest.mark.parametrize("name", ["curve-planned", "curve-half-labelled", "comparison-half-labelled", "gate-decided"])
+def test_progress_says_what_its_command_prints(name, catalogue, capsys):
+    path = str(catalogue.path(name))
+    assert run(["labels", path]) == 0
+    printed = capsys.readouterr().out
+    assert check_said(streameval.labels(path), printed) == all_words(printed.splitlines())
+
+
 def test_a_history_says_what_its_command_prints(catalogue, capsys):
     nights = sorted(str(path) for path in catalogue.path("three-nights").iterdir() if path.is_dir())
     run(["monitor", *nights, "precision@score:0.5 >= 0.7"])
