@@ -33,14 +33,14 @@ class Costs(ShowsItself, Tabular):
     """What each method costs on a list of `n_items`: one dict per method, and the `table` of what all methods have.
 
     Attributes:
-        adopted: What a uniform sample that somebody else drew is worth, where its size was given (`sample_size`).
         notes: What the numbers mean.
+        adopted: What a uniform sample that somebody else drew is worth, where its size was given (`sample_size`).
     """
 
     methods: tuple[dict[str, Any], ...]
     n_items: int
-    adopted: dict[str, Any] | None = None
     notes: Sequence[str] = ()
+    adopted: dict[str, Any] | None = None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.methods)
@@ -132,7 +132,7 @@ def cost(
             opened = open_ranking(source, asked)
             n_items, rows = opened.n_items, kind.costs(opened.n_items, opened, given)
     adopted = None if sample_size is None else _worth(n_items, sample_size, given)
-    return Costs(_priced(rows, price_per_label), n_items, adopted, kind.cost_notes(given))
+    return Costs(_priced(rows, price_per_label), n_items, kind.cost_notes(given), adopted)
 
 
 def _priced(rows: Sequence[dict[str, Any]], price: float | None) -> tuple[dict[str, Any], ...]:

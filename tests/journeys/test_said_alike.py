@@ -8,6 +8,8 @@ from catalogue import ROWS
 
 import streameval
 from streameval.cli import run
+from streameval.cli.picture import shown
+from streameval.verbs.evaluate import printed
 
 EVALUATED = [name for name in ROWS if re.search("-evaluated|-decided|-half-labelled|-round|-misses", name)]
 
@@ -45,24 +47,23 @@ def all_words(lines):
     return [found for found in map(words, lines) if found]
 
 
-def check_said(found, printed):
+def check_said(found, out):
     """Check that a result says no other sentence or number than its command, in either form."""
     said = all_words(repr(found).splitlines())
     assert said
     assert all_words(Lines(found._repr_html_()).lines) == said
-    whole = " ".join(word for line in all_words(printed.splitlines()) for word in line)
+    whole = " ".join(word for line in all_words(out.splitlines()) for word in line)
     assert [line for line in said if " ".join(line) not in whole] == []
     return said
 
 
 @pytest.mark.parametrize("name", EVALUATED)
-def test_results_of_any_kind_say_what_evaluate_prints(name, study, capsys):
+def test_results_of_any_kind_say_what_evaluate_prints(name, study):
     folder = study(name)
     found = streameval.evaluate(folder)
-    assert run(["evaluate", str(folder)]) == 0
-    printed = capsys.readouterr().out
-    said = check_said(found, printed)
-    following = [line for line in all_words(printed.splitlines()) if line[0] == "Next:"]
+    lines = shown(printed(found, folder).lines)
+    said = check_said(found, "\n".join(lines))
+    following = [line for line in all_words(lines) if line[0] == "Next:"]
     assert [line for line in said if line[0] == "Next:"] == following
 
 
@@ -80,20 +81,20 @@ def test_lists_whose_every_item_has_a_label_say_what_exact_prints(catalogue, cap
 def test_show_says_where_a_study_stands(name, catalogue, capsys):
     path = str(catalogue.path(name))
     assert run(["show", path]) == 0
-    printed = capsys.readouterr().out
-    assert check_said(streameval.show(path), printed) == all_words(printed.splitlines())
+    out = capsys.readouterr().out
+    assert check_said(streameval.show(path), out) == all_words(out.splitlines())
 
 
 def test_measures_and_gates_say_what_their_commands_print(catalogue, capsys):
     path = str(catalogue.path("curve-evaluated"))
     run(["show", path, "precision@1000", "recall@precision:0.9", "--standard-error"])
-    printed = capsys.readouterr().out
-    shown = streameval.show(path, "precision@1000", "recall@precision:0.9", standard_error=True)
-    assert check_said(shown, printed) == all_words(printed.splitlines())
+    out = capsys.readouterr().out
+    bounds = streameval.show(path, "precision@1000", "recall@precision:0.9", standard_error=True)
+    assert check_said(bounds, out) == all_words(out.splitlines())
     conditions = ["precision@1000 >= 0.8", "precision@3000 >= 0.7"]
     run(["check", path, *conditions, "--about", "truth"])
-    printed = capsys.readouterr().out
-    assert check_said(streameval.check(path, conditions, about="truth"), printed) == all_words(printed.splitlines())
+    out = capsys.readouterr().out
+    assert check_said(streameval.check(path, conditions, about="truth"), out) == all_words(out.splitlines())
 
 
 @pytest.mark.parametrize(("flags", "options"), [
@@ -104,39 +105,39 @@ def test_measures_and_gates_say_what_their_commands_print(catalogue, capsys):
 ])  # fmt: skip
 def test_costs_say_what_their_command_prints(flags, options, capsys):
     assert run(["cost", *flags]) == 0
-    printed = capsys.readouterr().out
-    assert check_said(streameval.cost(**options), printed) == all_words(printed.splitlines())
+    out = capsys.readouterr().out
+    assert check_said(streameval.cost(**options), out) == all_words(out.splitlines())
 
 
 def test_comparisons_say_what_their_command_prints(catalogue, capsys):
     studies = [str(catalogue.path(name)) for name in ("curve-evaluated", "uniform-evaluated")]
     assert run(["compare", *studies]) == 0
-    printed = capsys.readouterr().out
-    assert check_said(streameval.compare(*studies), printed) == all_words(printed.splitlines())
+    out = capsys.readouterr().out
+    assert check_said(streameval.compare(*studies), out) == all_words(out.splitlines())
 
 
 @pytest.mark.parametrize(("name", "cutoff"), [("curve-evaluated", "precision:0.9"), ("cut-decided", "precision:0.8")])
 def test_cuts_say_what_their_command_prints(name, cutoff, study, tmp_path, capsys):
     path = str(study(name))
     assert run(["cut", path, cutoff]) == 0
-    printed = capsys.readouterr().out
-    assert check_said(streameval.cut(path, cutoff), printed) == all_words(printed.splitlines())
+    out = capsys.readouterr().out
+    assert check_said(streameval.cut(path, cutoff), out) == all_words(out.splitlines())
     assert run(["cut", path, cutoff, "--out", str(tmp_path / "one")]) == 0
-    printed = capsys.readouterr().out.replace(str(tmp_path / "one"), str(tmp_path / "two"))
-    assert check_said(streameval.cut(path, cutoff, out=tmp_path / "two"), printed) == all_words(printed.splitlines())
+    out = capsys.readouterr().out.replace(str(tmp_path / "one"), str(tmp_path / "two"))
+    assert check_said(streameval.cut(path, cutoff, out=tmp_path / "two"), out) == all_words(out.splitlines())
 
 
 @pytest.mark.parametrize("name", ["curve-planned", "curve-half-labelled", "comparison-half-labelled", "gate-decided"])
 def test_progress_says_what_its_command_prints(name, catalogue, capsys):
     path = str(catalogue.path(name))
     assert run(["labels", path]) == 0
-    printed = capsys.readouterr().out
-    assert check_said(streameval.labels(path), printed) == all_words(printed.splitlines())
+    out = capsys.readouterr().out
+    assert check_said(streameval.labels(path), out) == all_words(out.splitlines())
 
 
 def test_a_history_says_what_its_command_prints(catalogue, capsys):
     nights = sorted(str(path) for path in catalogue.path("three-nights").iterdir() if path.is_dir())
     run(["monitor", *nights, "precision@score:0.5 >= 0.7"])
-    printed = capsys.readouterr().out
+    out = capsys.readouterr().out
     history = streameval.monitor(nights, "precision@score:0.5 >= 0.7")
-    assert check_said(history, printed) == all_words(printed.splitlines())
+    assert check_said(history, out) == all_words(out.splitlines())

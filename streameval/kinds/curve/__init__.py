@@ -114,10 +114,12 @@ class OneRanking(Kind):
     def evaluate(self, folder: Study, labels: Sequence[Any], given: Mapping[str, Any]) -> Evaluation:
         """Turn labels into the curve, and write every result."""
         from streameval.kinds.curve.evaluate import evaluated
+        from streameval.kinds.curve.results import CurveResult
 
         plan, evaluation = evaluated(folder, labels, self.asked("evaluate", given))
-        self.save(folder, plan, evaluation)
-        return evaluation
+        result = CurveResult.of(evaluation)
+        self.save(folder, plan, result)
+        return result
 
     @property
     def tasks(self) -> PlannedTasks:

@@ -18,7 +18,6 @@ from streameval.curve.label_error import CONFIDENCE, check_label_error
 from streameval.errors import InputError, StudyError, check_misses
 from streameval.judges.classes import awaits_judge
 from streameval.kernels.sorted_sets import unique
-from streameval.kinds.curve.results import CurveResult
 from streameval.kinds.first_rule import first_rule, summary_before
 from streameval.labelling.key_forms import meeting
 from streameval.labelling.options import Judging, LabelColumns
@@ -90,7 +89,7 @@ def _evaluated(
     identity = summary["evaluation_id"]
     tables = {**slice_tables(slices), "labels": table, "issues": tallied.issues, "envelope": curve.envelope_table,
               "curve": curve.table, "metrics": metrics(curve)}  # fmt: skip
-    return CurveResult(identity, summary, tables, curve=curve, slices=slices, new=taken.new)
+    return Evaluation(identity, summary, tables, curve=curve, slices=slices, new=taken.new)
 
 
 def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:
