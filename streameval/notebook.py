@@ -50,7 +50,7 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -
     heads = "".join(f"<th>{escaped(name)}</th>" for name in head)
     lines = "".join(f"<tr>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>" for row in rows)
     body = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
-    return f"<table><caption>{escaped(caption)}</caption>{body}</table>"
+    return f"<table>{f'<caption>{escaped(caption)}</caption>' if caption else ''}{body}</table>"
 
 
 def head(found: pa.Table, most: int = 5) -> str:

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from streameval.printed import Printed
+from streameval.reporting.shows_itself import ShowsItself
+from streameval.reporting.text import Paragraph
 from streameval.text import number_of
 
 if TYPE_CHECKING:
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
     from streameval.types import Plan
 
 
-@dataclass(frozen=True)
-class Rehearsal:
+@dataclass(frozen=True, repr=False)
+class Rehearsal(ShowsItself):
     """A call that read no more than footers, and wrote nothing.
 
     Attributes:
@@ -61,8 +63,10 @@ class Rehearsal:
         }
         return Printed(facts, [*self.head, *self._lines(facts["would_write"])])
 
-    def __repr__(self) -> str:
-        return "\n".join(str(line) for line in self.printed.lines)
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """What would be done, read and written."""
+        return self.printed.lines
 
     def _lines(self, writes: Sequence[str]) -> list[str]:
         lines, read = [], self.would_read

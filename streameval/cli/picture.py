@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from streameval.reporting.text import Columns, Paragraph, Picture
+from streameval.reporting.text import Columns, Paragraph, Picture, aligned
 from streameval.text import printable
 
 if TYPE_CHECKING:
@@ -32,16 +32,7 @@ def shown(said: Iterable[Paragraph]) -> list[str]:
 
 def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Align cells to the right, the first column to the left; on a terminal, draw a table."""
-    shown = [[printable(cell) for cell in row] for row in [head, *rows]]
-    if sys.stdout.isatty():
-        return _drawn(shown[0], shown[1:])
-    widths = [max(len(row[i]) for row in shown) for i in range(len(head))]
-    return [
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in shown
-    ]
+    return _drawn(head, rows) if sys.stdout.isatty() else aligned(head, rows)
 
 
 def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -52,9 +43,9 @@ def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for i, cell in enumerate(head):
-        table.add_column(Text(cell), justify="left" if i == 0 else "right")
+        table.add_column(Text(printable(cell)), justify="left" if i == 0 else "right")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     console = Console()
     with console.capture() as captured:
         console.print(table)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, StreamevalError, did_you_mean
 from streameval.questions import Outcome, Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.questions.printed import SHORT, measure_of
+from streameval.reporting.shows_itself import ShowsItself
+from streameval.reporting.text import Paragraph, Text
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.results import EVALUATE, Result, file_names, read_tables, writers
@@ -21,9 +24,9 @@ from streameval.types import Claim, Plan
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from streameval.reporting.figures import ReportedStudy
+    from streameval.kinds.curve.page import ReportedStudy
     from streameval.reporting.standing import Standing
-    from streameval.reporting.text import NextStep, Paragraph, Text
+    from streameval.reporting.text import NextStep
     from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
 
@@ -55,7 +58,7 @@ class BoundedMeasures(Protocol):
 
 
 @dataclass(frozen=True, repr=False)
-class StudyResult(Result):
+class StudyResult(ShowsItself, Result):
     """Results that say what they prove; those of a kind that says something else override it.
 
     Attributes:
@@ -99,6 +102,19 @@ class StudyResult(Result):
                 for row in self.metrics.to_pylist()]  # fmt: skip
         headline = f"{account['labelled']:,} of {account['planned']:,} labels."
         return Text(headline, "", Columns(["metric", *sides], rows))
+
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """What they say, and what to run next as long as their plan is that of the study."""
+        return self.text(self._plan(), str(self.folder)).paragraphs
+
+    def _plan(self) -> Plan | None:
+        """Read the plan; None where there is none by now, or another one."""
+        with suppress(StreamevalError):
+            if self.folder is not None and Study(self.folder).exists:
+                plan = Study(self.folder).plan()
+                return plan if plan.plan_id == self.summary["study"] else None
+        return None
 
     def lines(self, study: Path) -> list[Paragraph]:
         """Lay out for a terminal what they say, and what became of the labels."""

@@ -13,7 +13,7 @@ from streameval.reporting.charts import POLICY
 from streameval.reporting.label_lines import agreement_lines
 from streameval.reporting.text import Columns
 from streameval.study.results import Result
-from streameval.text import escaped, printable, short
+from streameval.text import escaped, short
 
 STACKED = "stacked"
 _ALWAYS = ("planned", "labelled")  # counts that are shown even where they are 0
@@ -44,8 +44,12 @@ class Section:
     label: str = "Table"
     remarks: Sequence[str] = ()
 
-    def parts(self) -> Iterator[str]:
-        """Write it as HTML, from the top down."""
+    @property
+    def html(self) -> str:
+        """Itself as HTML."""
+        return f"<section>{''.join(self._parts())}</section>"
+
+    def _parts(self) -> Iterator[str]:
         if self.title:
             yield f"<h2>{escaped(self.title)}</h2>"
         if self.note:
@@ -77,21 +81,31 @@ def study_page(
         summary: What the page says of what was asked and of where results are from; by default that of the result.
     """
     facts = result.summary if summary is None else summary
-    asked = [Section("Labels", figure=labels(result.summary))] if "account" in result.summary else []
-    ends = [*asked, Section("Provenance", figure=provenance(facts))]
-    return document(title or f"streameval: {names[0]}", heading(title, names[1], facts), lead, [*sections, *ends],
-                    evaluation=result.evaluation_id)  # fmt: skip
+    asked = [labels(result.summary)] if "account" in result.summary else []
+    return document(title or f"streameval: {names[0]}", heading(title, names[1], facts), lead,
+                    [*sections, *asked, provenance(_origin(facts))], evaluation=result.evaluation_id)  # fmt: skip
 
 
-def document(title: str, top: str, lead: Sequence[str], sections: Sequence[Section], evaluation: str = "") -> str:
-    """Draw a page of its heading, paragraphs and sections."""
-    body = [top, *lead, *(part for section in sections for part in section.parts())]
-    return frame(title, ["<main>", *body, "</main>"], evaluation=evaluation)
+def document(
+    title: str, top: str, lead: Sequence[str], sections: Sequence[Section], script: str = "", evaluation: str = ""
+) -> str:
+    """Draw a page of its heading, paragraphs and sections: one file, which loads nothing.
+
+    Args:
+        title: What a browser calls it.
+        top: Its heading.
+        lead: Paragraphs before all sections, as HTML.
+        script: Scripts that it holds, as HTML.
+        evaluation: Identities of the results that it shows.
+    """
+    body = "\n".join([f"<h1>{escaped(top)}</h1>", *lead, *(section.html for section in sections)])
+    style = resource("page.css")
+    return _PAGE.format(title=escaped(title), evaluation=evaluation, style=style, script=script, body=body)
 
 
-def highlight(text: str) -> str:
-    """Write what is proven as the paragraph that stands out."""
-    return f'<p class="verdict">{escaped(text)}</p>'
+def highlight(text: str, name: str = "") -> str:
+    """Write what is proven as the paragraph that stands out; of one of several studies, with its name."""
+    return f'<p class="verdict">{f"<strong>{escaped(name)}.</strong> " if name else ""}{escaped(text)}</p>'
 
 
 def paragraph(text: str) -> str:
@@ -104,6 +118,11 @@ def soft(text: str) -> str:
     return f"<p class='soft'>{escaped(text)}</p>"
 
 
+def folded(summary: str, inside: str) -> Section:
+    """Hide HTML under a line that opens it."""
+    return Section(figure=f"<details><summary>{escaped(summary)}</summary>{inside}</details>")
+
+
 def heading(title: str | None, plain: str, summary: Mapping[str, Any]) -> str:
     """Write the heading of one study: the title that was given, or what the page is about with what is positive in it.
 
@@ -112,10 +131,7 @@ def heading(title: str | None, plain: str, summary: Mapping[str, Any]) -> str:
         plain: What the page is about, with the study's name; used without a title.
         summary: Says what people were asked, or which labels are positive.
     """
-    if title is not None:
-        return f"<h1>{escaped(printable(title))}</h1>"
-    positive = what_is_positive(summary)
-    return f"<h1>{escaped(plain)}{f': {escaped(positive)}' if positive else ''}</h1>"
+    return title or ": ".join(filter(None, (plain, what_is_positive(summary))))
 
 
 def what_is_positive(summary: Mapping[str, Any]) -> str:
@@ -146,12 +162,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "",
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(label)}">{inside}</div>'
 
 
-def labels(summary: Mapping[str, Any]) -> str:
-    """What people were asked, who labelled how much and how long, and what became of every label that came in."""
+def labels(summary: Mapping[str, Any]) -> Section:
+    """Say what people were asked, who labelled how much and how long, and what became of every label that came in."""
     counts, pace = summary["account"], summary.get("pace", {})
     hourly, hours = pace.get("people", {}), pace.get("hours", {})
-    asked = f"<p>Asked: {escaped(summary['asked'])}</p>" if summary.get("asked") else ""
-    rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value or key in _ALWAYS]
+    asked = paragraph(f"Asked: {summary['asked']}") if summary.get("asked") else ""
+    rows = [[key.replace("_", " "), f"{value:,}"] for key, value in counts.items() if value or key in _ALWAYS]
     given = summary.get("agreement", {}).get("annotators", {})
     people = [(name or "(nobody named)", f"{one['votes']:,}", f"{one['skips']:,}",
                duration(hours[name]) if name in hours else "–", f"{hourly[name]:,.0f}" if name in hourly else "–",
@@ -159,18 +175,27 @@ def labels(summary: Mapping[str, Any]) -> str:
               for name, one in given.items()]  # fmt: skip
     head = ("annotator", "votes", "skips", "worked", "an hour", "agrees")
     who = table(head, people, label="Annotators") if people else ""
-    twice = "".join(f"<p>{line}</p>" for line in (agreement_lines(summary) if "agreement" in summary else []))
-    return asked + who + twice + table(("labels", "number"), rows, label="Labels")
+    twice = "".join(map(paragraph, agreement_lines(summary) if "agreement" in summary else []))
+    return Section("Labels", figure=asked + who + twice, table=Columns(("labels", "number"), rows), label="Labels")
 
 
-def provenance(summary: Mapping[str, Any]) -> str:
-    """Tell what results were made from."""
+def provenance(facts: Mapping[str, object], more: str = "") -> Section:
+    """Say what results were made from, by names; what is None is left out.
+
+    Args:
+        more: HTML that comes before.
+    """
+    rows = [[name, str(value)] for name, value in facts.items() if value is not None]
+    return Section("Provenance", figure=more, table=Columns(("", ""), rows), kind="facts", label="Provenance")
+
+
+def _origin(summary: Mapping[str, Any]) -> dict[str, object]:
+    """What the results of a summary were made from."""
     facts = {"evaluation": summary["evaluation_id"], "version": summary["version"]}
     facts |= {name: value for name, value in summary["parameters"].items() if value is not None}
     facts |= {"judge": summary["judge"]} if summary.get("judge") else {}
     facts |= {f"positives {key}": value for key, value in (summary.get("pool") or {}).items()}
-    facts |= {f"ranking {key}": value for key, value in summary["ranking"].items()}
-    return table(["", ""], [[name, printable(str(value))] for name, value in facts.items()])
+    return facts | {f"ranking {key}": value for key, value in summary["ranking"].items()}
 
 
 def number(value: float | int | None) -> str:
@@ -180,24 +205,19 @@ def number(value: float | int | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
 
 
-def frame(title: str, body: Sequence[str], script: str = "", evaluation: str = "") -> str:
-    """Make a page of its parts: one file, which loads nothing, light or dark, on a screen or on paper."""
-    return _PAGE.format(
-        title=escaped(title), evaluation=evaluation, style=resource("page.css"), script=script, body="\n".join(body)
-    )
-
-
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content=\"""" + POLICY + """\">
 <meta name="streameval-evaluation" content="{evaluation}"><link rel="icon" href="data:,">
 <title>{title}</title><style>{style}</style>{script}</head><body>
+<main>
 {body}
+</main>
 </body></html>
 """  # fmt: skip
 
 
 @cache
-def resource(name: str) -> str:
-    """Read a file that lies beside this one."""
-    return (resources.files("streameval.reporting") / name).read_text(encoding="utf-8")
+def resource(name: str, package: str = "streameval.reporting") -> str:
+    """Read a file that lies in a package, by default beside this one."""
+    return (resources.files(package) / name).read_text(encoding="utf-8")

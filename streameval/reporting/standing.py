@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from streameval.labelling.unlabelled import unlabelled_words
 from streameval.reporting.next_step import first_step, remaining, results_again
-from streameval.reporting.text import NextStep, Text
+from streameval.reporting.shows_itself import ShowsItself
+from streameval.reporting.text import NextStep, Paragraph, Text
 from streameval.study import Study
 from streameval.text import number_of
 from streameval.types import Claim, Plan
 
 
-@dataclass(frozen=True)
-class Standing:
+@dataclass(frozen=True, repr=False)
+class Standing(ShowsItself):
     """Where a study stands.
 
     Attributes:
@@ -38,11 +39,12 @@ class Standing:
     leads_to: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """What it is of, what is proven, and what to do next."""
         after = f"      {self.leads_to}" if self.leads_to else ""
-        return "\n".join(
-            filter(None, (self.head, self.verdict, *self.values, f"Next: {self.next}{after}" if self.next else ""))
-        )
+        following = f"Next: {self.next}{after}" if self.next else ""
+        return [*filter(None, (self.head, self.verdict, *self.values, following))]
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""

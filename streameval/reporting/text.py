@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from streameval.text import printable
+
 if TYPE_CHECKING:
     from streameval.curve import Curve
 
@@ -30,6 +32,18 @@ class Columns:
     def cells(self, number: Callable[[float | None], str] = four_digits) -> list[list[str]]:
         """Write all cells as text."""
         return [[cell if isinstance(cell, str) else number(cell) for cell in row] for row in self.rows]
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Write a line for the head and each row, the first column to the left and all others to the right.
+
+    >>> aligned(["first k", "lower"], [["10", "0.9"]])
+    ['first k  lower', '10         0.9']
+    """
+    shown = [[printable(cell) for cell in row] for row in [head, *rows]]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    padded = [[cell.rjust(width) for cell, width in zip(row, widths, strict=True)] for row in shown]
+    return ["  ".join([row[0].ljust(widths[0]), *cells[1:]]).rstrip() for row, cells in zip(shown, padded, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,11 @@ class NextStep(NamedTuple):
 NOTHING: NextStep = NextStep()
 
 
+def next_line(command: str) -> str:
+    """Write what to run next, a command or a sentence without its full stop."""
+    return f"Next: {command}{'' if command.startswith('streameval ') else '.'}"
+
+
 @dataclass(frozen=True)
 class Text:
     """What results say.
@@ -78,3 +97,9 @@ class Text:
     def opening(self) -> str:
         """Headline and promise, one after the other."""
         return " ".join(filter(None, (self.headline, self.promise)))
+
+    @property
+    def paragraphs(self) -> list[Paragraph]:
+        """All of it, from the top down."""
+        following = [next_line(self.next_step.command)] if self.next_step.command else []
+        return [self.opening, "", self.table, "", *self.remarks, *following]

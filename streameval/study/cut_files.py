@@ -16,7 +16,7 @@ import pyarrow as pa
 from streameval import __version__
 from streameval.curve import Basis
 from streameval.errors import InputError
-from streameval.notebook import Tabular, facts, head
+from streameval.notebook import Tabular
 from streameval.order.by_score import by_score
 from streameval.order.count_at_score import count_at_score
 from streameval.parquet.account import Forecast
@@ -135,12 +135,6 @@ class Cut(Tabular):
     written: Written | None = None
     _ranking: Any = None
 
-    def __repr__(self) -> str:
-        lower, upper = self.holds.get("precision_lower"), self.holds.get("precision_upper")
-        precision = "" if lower is None or upper is None else f"precision {lower:.4g} to {upper:.4g}, "
-        bounds = f"{precision}bounds {self.claim.coverage}, of {self.claim.about}"
-        return f"<Cut at rank {self.rank:,} of {self.plan.n_items:,}: {bounds}>"
-
     @property
     def table(self) -> pa.Table:
         """`metric` (precision, recall, f1, yield), `lower`, `estimate`, `upper`."""
@@ -148,13 +142,6 @@ class Cut(Tabular):
         sides = {"lower": "{}_lower", "estimate": "{}", "upper": "{}_upper"}
         values = {side: [self.holds.get(form.format(name)) for name in names] for side, form in sides.items()}
         return pa.table({"metric": names, **{side: pa.array(one, pa.float64()) for side, one in values.items()}})
-
-    def _repr_html_(self) -> str:
-        """Show in a notebook where it lies and what holds there."""
-        claim = self.claim
-        chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
-        promise = f"{claim.coverage}{chance}{claim.condition}. {claim.caution}"
-        return facts(f"Cut. {promise}", {"items": f"{self.rank:,} of {self.plan.n_items:,}"}) + head(self.table)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from streameval.kernels.sorted_sets import unique
 from streameval.labelling.options import Judging
-from streameval.labelling.pace import duration, pace_of_rows
+from streameval.labelling.pace import pace_of_rows
 from streameval.labelling.tally import Tallied
-from streameval.notebook import Tabular, facts
+from streameval.notebook import Tabular
 from streameval.study import Study
 from streameval.study.judging import doubts, last_judging, tally_stored
 from streameval.study.vote_store import Given
@@ -56,18 +56,6 @@ class LabellingProgress(Tabular):
     def table(self) -> pa.Table:
         """The strata."""
         return self.strata
-
-    def _repr_html_(self) -> str:
-        """Show in a notebook who labelled how much and how long, what is left, and the strata."""
-        hourly, left = self.pace["people"], self.pace["left_hours"]
-        people = {
-            f"by {name or '(nobody named)'}": f"{one['votes']:,}"
-            + (f" in {duration(self.pace['hours'][name])}, {hourly[name]:,.0f} an hour" if name in hourly else "")
-            for name, one in self.agreement["annotators"].items()
-        }
-        account = {"labelled": f"{self.account['labelled']:,} of {self.account['planned']:,}"}
-        time = {"left": f"{duration(left)} of one person's work"} if left else {}
-        return facts("Labels", account | people | time) + super()._repr_html_()
 
 
 def progress_of(

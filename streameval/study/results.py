@@ -16,7 +16,7 @@ from streameval import __version__
 from streameval.curve import Basis, Curve
 from streameval.curve.stored import stored_curve
 from streameval.errors import StudyError
-from streameval.notebook import Tabular, facts
+from streameval.notebook import Tabular
 from streameval.parquet.own_tables import Own, read_table
 from streameval.slices.files import SLICES, SliceResult, slice_of, slices_from_tables
 from streameval.stores import atomic
@@ -54,7 +54,7 @@ class Result(Tabular):
         evaluation_id: Hash of all that it was made from.
         summary: What evaluation.json and `--json` say.
         tables: By the names of their files.
-        folder: That they were read from; None of those that were just made.
+        folder: That they lie in; None where they were not written.
     """
 
     evaluation_id: str
@@ -113,12 +113,6 @@ class Evaluation(Result):
     slices: tuple[SliceResult, ...] = field(default=(), kw_only=True)
     new: Mapping[str, bool] = field(default_factory=dict, kw_only=True)
 
-    def __repr__(self) -> str:
-        account = self.summary.get("account", {})
-        labels = f"{account.get('labelled', 0):,} of {account.get('planned', 0):,} labels"
-        what = f"{self.evaluation_id} of {self.curve.n_items:,} items by {self.summary.get('method')}"
-        return f"<Evaluation {what}: {labels}, bounds {self.claim.coverage}, of {self.claim.about}>"
-
     @property
     def claim(self) -> Claim:
         """What the bounds promise."""
@@ -164,13 +158,6 @@ class Evaluation(Result):
     def labels(self) -> Labels:
         """What is known of each planned rank; of no rank where every item has a label."""
         return _labels_of(self.label_table, self.summary, self.claim)
-
-    def _repr_html_(self) -> str:
-        """Show in a notebook what was evaluated, the claim, a picture and a few cutoffs."""
-        account = self.summary.get("account", {})
-        entries = {"items": f"{self.curve.n_items:,}", "method": self.summary.get("method")}
-        entries |= {name: f"{account[name]:,}" for name in ("planned", "labelled", "missing") if name in account}
-        return facts("Evaluation", entries) + self.curve._repr_html_()
 
 
 def file_names(tables: Iterable[str]) -> list[str]:

@@ -21,7 +21,8 @@ from streameval.questions import conditions as read_conditions
 from streameval.questions.cutoffs import plain
 from streameval.questions.printed import value_text
 from streameval.reporting import gate_files
-from streameval.reporting.text import Columns
+from streameval.reporting.shows_itself import ShowsItself
+from streameval.reporting.text import Columns, Paragraph
 from streameval.study import Study
 from streameval.types import Claim
 
@@ -59,8 +60,8 @@ class Checked:
         return {"check": self.check, **bounds, "outcome": self.outcome, "labels": self.labels}
 
 
-@dataclass(frozen=True)
-class Checks(Tabular):
+@dataclass(frozen=True, repr=False)
+class Checks(ShowsItself, Tabular):
     """What a gate says.
 
     Attributes:
@@ -68,6 +69,7 @@ class Checks(Tabular):
         claim: What the bounds promise, and so the outcomes.
         promise: The same in a sentence or two.
         why: Why nothing can be told: these bounds promise nothing, or are not about what was asked for; else empty.
+        about: "truth" where a claim about the truth was demanded; else None.
         next: The command that may decide what is inconclusive, and what it does; empty where there is none.
         alone: The command that asks what is inconclusive as a question of its own; empty where that takes no fewer.
     """
@@ -76,6 +78,7 @@ class Checks(Tabular):
     claim: Claim
     promise: str
     why: str
+    about: str | None = None
     next: str = ""
     alone: str = ""
 
@@ -93,6 +96,19 @@ class Checks(Tabular):
         outcomes: dict[Outcome, None] = {one.outcome: None for one in self.checked}
         worst: tuple[Outcome, ...] = ("fail", "waiting", "inconclusive")
         return next((one for one in worst if one in outcomes), "pass")
+
+    @property
+    def sentence(self) -> str:
+        """What the bounds promise; or why nothing can be told."""
+        of_truth = "" if self.about is None else "This is a claim about the truth."
+        return self.why or f"{self.promise} {of_truth}".rstrip()
+
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """Each check with its bounds, what they promise, what to run next, and the outcome of all."""
+        head, *rows = _table(self)
+        following = [f"{word}: {command}." for word, command in (("Next", self.next), ("Or", self.alone)) if command]
+        return [*[Columns(head, rows)] * bool(rows), self.sentence, *following, "", self.outcome]
 
     @property
     def table(self) -> pa.Table:
@@ -140,35 +156,32 @@ def check(
         gate_files.refuse_place(Path(out))
     checks = _checks(Study(Path(study)), [*read_conditions(conditions)], about)
     if out is not None:
-        _write(Path(out), str(Path(study)), checks, about)
+        _write(Path(out), str(Path(study)), checks)
     return checks
 
 
-def printed(checks: Checks, study: Path, about: str | None = None, **_: Any) -> Printed:
+def printed(checks: Checks, study: Path, **_: Any) -> Printed:
     """Print each check with its bounds, what they promise, what to run next, and the outcome of all."""
     outcomes = [one.as_dict() for one in checks]
     facts = {"study": str(study), "outcome": checks.outcome, "checks": outcomes, "claim": checks.claim.as_dict(),
              "why": checks.why, "next": checks.next, "alone": checks.alone}  # fmt: skip
-    head, *rows = _table(checks)
-    following = [f"{word}: {one}." for word, one in (("Next", checks.next), ("Or", checks.alone)) if one]
     return Printed(
         facts,
-        [*[Columns(head, rows)] * bool(rows), _sentence(checks, about), *following, "", checks.outcome],
+        checks.paragraphs,
         events=[Event("check", one.as_dict(), one.outcome == "pass") for one in checks],
         status={"pass": EXIT_DONE, "fail": EXIT_FAILS}.get(checks.outcome, EXIT_INCONCLUSIVE),
     )
 
 
-def _write(out: Path, study: str, checks: Checks, about: str | None) -> None:
+def _write(out: Path, study: str, checks: Checks) -> None:
     """Write the outcome as what a file's name ends in."""
-    sentence = _sentence(checks, about)
     if out.suffix.lower() != ".xml":
-        gate_files.append_markdown(out, f"{study}: {checks.outcome}", _table(checks), sentence)
+        gate_files.append_markdown(out, f"{study}: {checks.outcome}", _table(checks), checks.sentence)
         return
     # what `about` demands is a check among the others; it is the only one where nothing else is asked
-    of_claim = [] if about is None else [[f"about {about}", "", "", "inconclusive" if checks.why else "pass", ""]]
-    rows = [*map(_cells, checks), *of_claim]
-    gate_files.write_junit(out, study, checks.claim, rows, sentence, checks.why)
+    claimed = [f"about {checks.about}", "", "", "inconclusive" if checks.why else "pass", ""]
+    rows = [*map(_cells, checks), *([] if checks.about is None else [claimed])]
+    gate_files.write_junit(out, study, checks.claim, rows, checks.sentence, checks.why)
 
 
 def _table(checks: Checks) -> list[list[str]]:
@@ -183,11 +196,6 @@ def _cells(checked: Checked) -> list[str]:
     wanted = float(asked.demand.value) if isinstance(asked.demand, Condition) else None
     sides = (value_text(str(asked.measure), side, wanted) for side in (checked.lower, checked.upper))
     return [checked.check, *sides, checked.outcome, checked.decides]
-
-
-def _sentence(checks: Checks, about: str | None) -> str:
-    of_truth = "" if about is None else "This is a claim about the truth."
-    return checks.why or f"{checks.promise} {of_truth}".rstrip()
 
 
 def _checks(folder: Study, asked: Sequence[Question], about: str | None) -> Checks:
@@ -205,7 +213,7 @@ def _checks(folder: Study, asked: Sequence[Question], about: str | None) -> Chec
     if alone:
         checks = _asked_alone(checks, int(result.summary["account"]["labelled"]), more)
     said = tuple(map(_waiting, checks)) if _misses_labels(result) and not why else checks
-    return Checks(said, result.claim, result.promise(), why, following, alone)
+    return Checks(said, result.claim, result.promise(), why, about, following, alone)
 
 
 def _misses_labels(result: StudyResult) -> bool:

@@ -20,6 +20,7 @@ from streameval.printed import Printed
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing
 from streameval.rankings import open_ranking
+from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.text import Columns, Paragraph
 from streameval.rows.options import RankingOptions, described
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True)
-class Costs(Tabular):
+@dataclass(frozen=True, repr=False)
+class Costs(ShowsItself, Tabular):
     """What each method costs on a list of `n_items`: one dict per method, and the `table` of what all methods have.
 
     Attributes:
@@ -43,6 +44,18 @@ class Costs(Tabular):
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.methods)
+
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """A row for each method, or for each case of a question or a comparison."""
+        rows, priced = self.methods, ["price"] * any("price" in row for row in self.methods)
+        if "case" in rows[0]:
+            return [*_by_case(rows, priced), *self.notes]
+        head = ["method", "labels", "half-width", "claim", *priced]
+        refused = [f"{row['method']}: {row['refused']}" for row in rows if "refused" in row]
+        stages = [line for row in rows for line in _by_stage(row)]
+        adopted = [] if self.adopted is None else ["", *_worth_lines(self.adopted)]
+        return [Columns(head, [_cost_row(row, priced) for row in rows]), *refused, *stages, *adopted, "", *self.notes]
 
     @property
     def table(self) -> pa.Table:
@@ -166,29 +179,19 @@ def _worth(items: int, adopted: int, given: Mapping[str, Any]) -> dict[str, Any]
         return {**sample, "loguniform": None}
 
 
-def printed(costs: Costs, price_per_label: float | None, **given: Any) -> Printed:
+def printed(costs: Costs, **_: Any) -> Printed:
     """Print a row for each method, or for each case of a question or a comparison."""
-    items, rows = costs.n_items, costs.methods
-    facts: dict[str, Any] = {"items": items, "methods": rows}
-    if "case" in rows[0]:
-        return Printed(facts, [*_by_case(rows, price_per_label), *costs.notes])
-    head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
-    lines: list[Paragraph] = [Columns(head, [_cost_row(row, price_per_label) for row in rows])]
-    lines += [f"{row['method']}: {row['refused']}" for row in rows if "refused" in row]
-    lines += [line for row in rows for line in _by_stage(row)]
-    if costs.adopted is not None:
-        facts["adopted"] = costs.adopted
-        lines += ["", *_worth_lines(costs.adopted)]
-    return Printed(facts, [*lines, "", *costs.notes])
+    facts: dict[str, Any] = {"items": costs.n_items, "methods": costs.methods}
+    return Printed(facts if costs.adopted is None else {**facts, "adopted": costs.adopted}, costs.paragraphs)
 
 
-def _by_case(rows: Sequence[dict[str, Any]], price: float | None) -> list[Paragraph]:
+def _by_case(rows: Sequence[dict[str, Any]], priced: Sequence[str]) -> list[Paragraph]:
     """What questions and comparisons take, case by case."""
     names = ["labels", "nine_in_ten", "most"]
-    head = ["case", "labels", "nine times in ten", "at most", *(["price"] if price is not None else [])]
+    head = ["case", "labels", "nine times in ten", "at most", *priced]
     told = [row for row in rows if any(row[name] is not None for name in names) or row["case"].startswith("if ")]
     cells = [[row["case"], *("-" if row[name] is None else f"{row[name]:,}" for name in names),
-              *([f"{row['price']:,.2f}" if "price" in row else "-"] if price is not None else [])]
+              *(f"{row[name]:,.2f}" if name in row else "-" for name in priced)]
              for row in told]  # fmt: skip
     return [
         *(_untold(row) for row in rows if row not in told),
@@ -220,9 +223,9 @@ def _worth_lines(sample: dict[str, Any]) -> list[str]:
     ]
 
 
-def _cost_row(row: dict[str, Any], price: float | None) -> list[str]:
+def _cost_row(row: dict[str, Any], priced: Sequence[str]) -> list[str]:
     if row["labels"] is None:
-        return [row["method"], "-", "-", "-", *(["-"] if price is not None else [])]
+        return [row["method"], "-", "-", "-", *("-" for _ in priced)]
     half_width = f"{'~' if row['forecast'] else ''}{row['accuracy']:.2%}" if row["accuracy"] < 0.9999 else "over 100%"
     cells = [row["method"], f"{row['labels']:,}", half_width, row["claim"]]
-    return cells + ([f"{row['price']:,.2f}"] if price is not None else [])
+    return [*cells, *(f"{row[name]:,.2f}" for name in priced)]

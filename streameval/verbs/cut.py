@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +14,10 @@ from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
 from streameval.questions.cutoffs import Cutoff
 from streameval.rehearsal import Rehearsal
-from streameval.reporting.sentences import estimate_sentence, promise
-from streameval.reporting.text import Columns, Paragraph
+from streameval.reporting.cut import CutResult
 from streameval.stores import PathOrURI
 from streameval.study import Study
 from streameval.study.cut_files import MANIFEST, Cut, forecast_cut
-from streameval.text import number_of
-from streameval.types import TRUTH
 
 
 def cut(
@@ -88,70 +84,17 @@ def rehearsal(
     return Rehearsal([head], found.rank, plan.n_items, plan.location["source"], read, writes)
 
 
-def printed(found: Cut, **_: Any) -> Printed:
+def printed(found: CutResult, **_: Any) -> Printed:
     """Print what is proven of the items above the cutoff, and where they were written."""
-    facts, made = found.as_dict(), found.written
+    facts, made, plan = found.as_dict(), found.written, found.plan
     if made is None:
-        return Printed(facts, _proven(found, "The first"), facts)
+        return Printed(facts, found.paragraphs, facts)
     facts |= {"out": str(made.folder), "rows": made.rows, "bytes": made.bytes, "files": list(made.files)}
     facts |= {"columns": list(made.columns), "already_there": made.already_there, "replaced": made.replaced}
-    again = ", as before" if made.already_there else f" ({number_of(len(made.files), 'file')})"
-    again += "" if made.replaced is None else ", in place of an earlier cut"
-    lines = [*_proven(found, "Kept: the first"), "", f"{number_of(made.rows, 'item')} in {made.folder}{again}"]
-    plan = found.plan
     read = {"source": plan.location["source"], "n_items": plan.n_items, **plan.ranking, "rank": found.rank}
     read["evaluation_id"] = found.evaluation_id
-    return Printed(facts, lines, facts, record=Record(found.study, read, [f"{made.folder}/{MANIFEST}"]))
-
-
-def _proven(found: Cut, kept: str) -> list[Paragraph]:
-    """Say what is known of the items above the cutoff; of another list only how many they are."""
-    if found.proof is None:
-        return _known(found, kept)
-    place = found.asked["apply"]
-    return [
-        f"{kept} {found.rank:,} of {found.plan.n_items:,} items of {place}, those of score {found.score} or better.",
-        f"Nothing is proven about {place}: to know, plan and label a study of it. The bounds below are about the items "
-        f"of that score or better in the list of {found.study}.",
-        "",
-        *_known(found.proof, "The first"),
-    ]
-
-
-def _known(found: Cut, kept: str) -> list[Paragraph]:
-    proven = math.floor(1000 * (found.holds["precision_lower"] or 0.0)) / 10
-    whose = "" if found.claim.about == TRUTH else f" by {found.claim.about}"
-    head = (
-        f"{kept} {found.rank:,} of {found.plan.n_items:,} items{_scores(found)}. At least {proven:g} % of them are "
-        f"positive{whose}."
-    )
-    if found.promise:  # of this rank alone, of which nothing else is known
-        return [head, found.promise]
-    rows = [
-        [name, *(_number(found.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
-        for name, form in (("precision", ".4f"), ("recall", ".4f"), ("f1", ".4f"), ("yield", ",.0f"))
-        if name != "f1" or found.asked["cutoff"].startswith("max_f")
-    ]
-    return [
-        head,
-        "",
-        Columns(["", "lower", "estimate", "upper"], rows),
-        f"{promise(found.claim)}.",
-        *filter(None, [estimate_sentence(found.estimates), found.claim.caution]),
-    ]
-
-
-def _scores(found: Cut) -> str:
-    """Say which scores are kept; a cutoff that is no score may lie between items of one."""
-    least, down = ("at most", "up") if found.plan.ranking.get("ascending") else ("at least", "down")
-    kind, _, score = found.asked["cutoff"].partition(":")
-    if kind == "score":
-        return f", those with a score of {least} {score}"
-    return "" if found.score is None else f", {down} to a score of {found.score}"
-
-
-def _number(value: float | None, form: str) -> str:
-    return "unknown" if value is None else format(value, form)
+    record = Record(found.study, read, [f"{made.folder}/{MANIFEST}"])
+    return Printed(facts, found.paragraphs, facts, record=record)
 
 
 def _found(

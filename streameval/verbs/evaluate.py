@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from streameval.options import takes
 from streameval.parquet.account import Forecast
 from streameval.printed import Printed, Record
 from streameval.rehearsal import Rehearsal
+from streameval.reporting.text import next_line
 from streameval.study import Study
 from streameval.study.label_tables import forecast_labels
 from streameval.study.take_in import sources_of
@@ -56,7 +58,8 @@ def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (),
     """
     folder = Study(Path(study))
     with folder.changing():
-        return kind_of(folder.folder).evaluate(folder, sources_of(labels), options)
+        found = kind_of(folder.folder).evaluate(folder, sources_of(labels), options)
+        return replace(found, folder=folder.folder)
 
 
 def rehearsal(study: Path, *, labels: Sequence[str] = (), **options: Any) -> Rehearsal:
@@ -83,7 +86,7 @@ def printed(evaluation: Any, study: Path, labels: Sequence[str] = (), **_: Any) 
     facts = {**evaluation.facts(study), "report": str(study / "report.html")}
     lines = [*evaluation.lines(study), f"Report: {facts['report']}"]
     if following := facts.get("next"):
-        lines.append(f"Next: {following}{'' if following.startswith('streameval ') else '.'}")
+        lines.append(next_line(following))
     return Printed(
         facts, lines, stage, record=Record(study, read, [study / name for name in evaluation.files(folder.plan())])
     )

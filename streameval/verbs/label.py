@@ -19,6 +19,7 @@ from streameval.options import listed, split, takes
 from streameval.printed import Printed
 from streameval.progress import Progress, silent
 from streameval.reporting.next_step import look
+from streameval.reporting.progress import ProgressResult
 from streameval.scans.jobs import Engine
 from streameval.serving.items import Access, planned_items
 from streameval.serving.links import Links, links_of
@@ -133,7 +134,7 @@ def label(
         session = LabellingSession(folder, links, question, access)
         atomic.write_all(question_file(folder, question))  # not where another command serves it, and asks otherwise
         serve(session, listening, _names(host, base), lambda: served(_addresses(links, base)))
-    return kind_of(folder.folder).tasks.progress(folder)
+    return ProgressResult.of(kind_of(folder.folder).tasks.progress(folder), folder.folder)
 
 
 def printed(state: LabellingProgress, study: Path, **_: Any) -> Printed:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,15 +29,16 @@ from streameval.methods import check_confidence
 from streameval.options import listed
 from streameval.printed import Event, Printed
 from streameval.questions import Question
-from streameval.reporting.text import Paragraph
 from streameval.stores import atomic, locks
 from streameval.study import Study
 from streameval.study.history import DATE, History, Settings, WatchedStudy, read_history
 from streameval.text import number_of
 from streameval.types import TRUTH
 
+if TYPE_CHECKING:
+    from streameval.kinds.side_by_side import Watched
+
 Watchable = str | os.PathLike[str]  # a folder, or DAY=FOLDER; behind them what is watched may stand
-_SHOWN = 14
 _MEASURE = re.compile(r".*@.*|[\w.]*gain\b[^/]*")
 _INCOMPLETE = "incomplete"
 _WHOSE = (ANNOTATORS, TRUTH)
@@ -115,24 +116,15 @@ def monitor(
     return history
 
 
-def printed(history: History, out: Path | None = None, **_: Any) -> Printed:
+def printed(history: Watched, out: Path | None = None, **_: Any) -> Printed:
     """Print what was watched, what it comes to, and what was not taken."""
-    lines, notes = list[Paragraph](), list[str]()
-    if history.table.num_rows:
-        shown, notes = named(history.settings.kind).watched.says(history, _SHOWN)
-        lines = [shown, ""]
-    if history.waiting:
-        notes = [*notes, f"{history.waiting}. It is taken when they are in, and what comes behind it; "
-                 "--allow=incomplete takes it now, and the rest when it comes."]  # fmt: skip
-    notes += [f"Labels that the history counts have changed since, of {one}. They count as they were; "
-              "a new history of all studies is about the corrected ones." for one in history.corrected]  # fmt: skip
-    lines += notes
+    lines = history.account
     if out is not None and history.table.num_rows:
         count = number_of(history.table.num_rows, history.rows_are.removesuffix("s"))
         lines.append(f"{out} and {out.with_suffix('.html')}: {count}")
     return Printed(
-        {**history.facts, "said": notes},
-        [*lines, *(["", history.outcome] if history.outcome else [])],
+        {**history.facts, "said": history.notes},
+        [*lines, *history.verdict],
         events=[*_events(history)],
         status={None: EXIT_DONE, "pass": EXIT_DONE, "fail": EXIT_FAILS}.get(history.outcome, EXIT_INCONCLUSIVE),
     )

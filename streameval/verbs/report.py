@@ -9,17 +9,18 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from streameval.errors import InputError, StudyError
 from streameval.kinds import kind_of, results_of
 from streameval.printed import Printed
 from streameval.reporting.charts import picture
-from streameval.reporting.figures import ReportedStudy, figures
-from streameval.reporting.page import page
 from streameval.stores import atomic, locks
 from streameval.stores.atomic import Existing
 from streameval.study import Study
+
+if TYPE_CHECKING:
+    from streameval.kinds.curve.page import ReportedStudy
 
 Examples = Literal["hidden", "shown"]
 
@@ -109,17 +110,18 @@ def _drawn(
         results, plan = results_of(folder), folder.plan() if folder.exists else None
         drawn = results.page(folder.folder.resolve().name, plan, title)
     else:
-        drawn = page(_shown(studies, items), title)
+        first, *others = _shown(studies, items)
+        drawn = first.page(others, title)
     atomic.write_out({path: atomic.text(drawn)}, existing)
     return path
 
 
 def _pictures(studies: Sequence[str | os.PathLike[str]], folder: Path, existing: Existing) -> list[Path]:
     """Draw every chart as SVG and as PNG."""
-    drawn = figures(_shown(studies, "hidden"), marks="none")
+    first, *others = _shown(studies, "hidden")
     files = {
-        folder / f"{name}.{kind}": atomic.content(picture(figure.chart, kind))
-        for name, figure in drawn.items()
+        folder / f"{name}.{kind}": atomic.content(picture(chart, kind))
+        for name, chart in first.charts(others).items()
         for kind in ("svg", "png")
     }
     atomic.write_out(files, existing)

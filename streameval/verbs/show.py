@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,17 @@ from streameval.notebook import Tabular
 from streameval.printed import Printed
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
-from streameval.questions.printed import bounds_lines, value_text
+from streameval.questions.printed import value_text
 from streameval.reporting.sentences import estimate_sentence
+from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.standing import Standing
 from streameval.reporting.text import Columns, Paragraph
 from streameval.study import Study
 from streameval.types import Claim
 
 
-@dataclass(frozen=True)
-class Shown(Tabular):
+@dataclass(frozen=True, repr=False)
+class Shown(ShowsItself, Tabular):
     """Bounds of measures.
 
     Attributes:
@@ -46,8 +48,12 @@ class Shown(Tabular):
     estimates: Basis
     standard_errors: dict[str, float | None] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
-        return "\n".join(bounds_lines(self.bounds))
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """The bounds, what they promise, and standard errors where they were asked for."""
+        rows = [[name, *self.cells(name)] for name in self.bounds]
+        errors = starmap(_standard_error, self.standard_errors.items())
+        return [Columns(["", *Bounds._fields], rows), self.promise, *errors]
 
     def cells(self, measure: str) -> list[str]:
         """Lower bound, estimate and upper bound of a measure as text."""
@@ -119,15 +125,12 @@ def show(
 def printed(result: Shown | Standing, study: Path, **_: Any) -> Printed:
     """Print where the study stands; or bounds, and what they promise."""
     if isinstance(result, Standing):
-        return Printed(result.as_dict(), repr(result).splitlines())
+        return Printed(result.as_dict(), result.paragraphs)
     facts = {"study": str(study), "measures": result.rows(), "claim": result.claim.as_dict(),
              "estimates": result.estimates}  # fmt: skip
-    rows = [[name, *result.cells(name)] for name in result.bounds]
-    lines: list[Paragraph] = [Columns(["", *Bounds._fields], rows), result.promise]
     if result.standard_errors:
         facts["standard_error"] = result.standard_errors
-        lines += [_standard_error(*one) for one in result.standard_errors.items()]
-    return Printed(facts, lines)
+    return Printed(facts, result.paragraphs)
 
 
 def _standard_error(measure: str, error: float | None) -> str:

@@ -89,6 +89,7 @@ PRINTED_BY = {
     "serving/": "label",
     "reporting/label_lines.py": "evaluate",
     "reporting/sentences.py": "evaluate",
+    "kinds/side_by_side.py": "monitor",
     "kinds/curve/planned.py": "plan",
     "kinds/drawn_rankings/planned.py": "plan",
     "kinds/paired/planned.py": "plan",

@@ -25,10 +25,10 @@ def results(tmp_path_factory):
         "selection": (selection, ["rows read", "tasks.csv", "se_task"], ["rank", "stratum"]),
         "labels": (found.labels, ["<td>labelled</td><td>60</td>"], ["rank", "label", "votes", "positive_votes"]),
         "curve": (found.curve, ["<svg", "exact"], ["rank", "yield_lower"]),
-        "evaluation": (found, ["<td>labelled</td><td>60</td>", "<svg", "exact"], ["rank", "yield_lower"]),
+        "evaluation": (found, ["(60 of 60 labels)", "<svg", "exact"], ["rank", "yield_lower"]),
         "cut": (streameval.cut(study, 40), ["40 of 60", "precision"], ["metric", "lower", "estimate", "upper"]),
         "comparison": (streameval.compare(study, other), ["average_precision"], ["metric", "argument"]),
-        "progress": (streameval.labels(study), ["first_rank"], ["stratum", "first_rank"]),
+        "progress": (streameval.labels(study), ["60 of 60 planned items labelled"], ["stratum", "first_rank"]),
         "costs": (streameval.cost(1000), ["loguniform", "uniform"], ["method", "labels", "accuracy"]),
     }
 
@@ -38,13 +38,16 @@ KINDS = ["plan", "selection", "labels", "curve", "evaluation", "cut", "compariso
 
 def test_results_show_themselves_in_a_line(results, tmp_path):
     shown = {name: repr(one) for name, (one, _, _) in results.items()}
-    found = results["evaluation"][0]
     assert shown["selection"] == "<Selection of 60 items, 7 columns, 60 tasks in 'tasks.csv'>"
     assert shown["plan"] == "<Plan by paula: 60 of 60 items to label, seed 0>"
-    assert shown["evaluation"] == (
-        f"<Evaluation {found.evaluation_id} of 60 items by paula: 60 of 60 labels, bounds exact, of the truth>"
-    )
-    assert shown["cut"] == "<Cut at rank 40 of 60: precision 1 to 1, bounds exact, of the truth>"
+    assert shown["evaluation"].splitlines()[:5] == [
+        "Every item is labelled: the curve is exact, if every label is right (60 of 60 labels).",
+        "",
+        "first k   lower  estimate   upper",
+        "10       1.0000    1.0000  1.0000",
+        "60       0.8333    0.8333  0.8333",
+    ]
+    assert shown["cut"].startswith("The first 40 of 60 items. At least 100 % of them are positive.\n")
 
 
 def test_a_selection_names_one_file_of_its_tasks(tmp_path):

@@ -86,8 +86,8 @@ def test_a_kind_of_one_file_works_with_every_verb(raffle, capsys):
     share = sum(truth.column("label").to_pylist()) / 40
     found = streameval.evaluate("one", labels=truth)
     assert (found.summary["kind"], found.claim.coverage) == ("raffle", "simultaneous")
-    assert "positive_share" in found._repr_html_()
-    assert repr(streameval.show("one", "positive_share")).split()[0] == "positive_share"
+    assert "<td>positive</td>" in found._repr_html_()
+    assert repr(streameval.show("one", "positive_share")).splitlines()[1].split()[0] == "positive_share"
     assert streameval.show("one", "positive_share").bounds["positive_share"].estimate == share
     gate = streameval.check("one", ["positive_share >= 0.1", "positive_share >= 0.99", "positive_share >= 0.7"])
     assert [one.outcome for one in gate] == ["pass", "fail", "inconclusive"]

@@ -15,10 +15,10 @@ from suite_cases import cases, examples
 import streameval
 from streameval.errors import InputError
 from streameval.kernels.window_band import upper_bounds
+from streameval.kinds.curve.page import ReportedStudy
 from streameval.methods import create
 from streameval.methods.checks.dependence import dependence_test
 from streameval.methods.paula.noise import noise_points
-from streameval.reporting.page import render
 from streameval.types import Labels
 
 N = 20_000
@@ -187,7 +187,7 @@ def test_the_same_study_either_way(ranking, tmp_path):
     assert "assume" not in plain.parameters
     found = judged(tmp_path / "b", labels)
     assert found.summary["claim"]["confidence"] == 0.9
-    assert "with probability 0.9" in render("b", made, found)
+    assert "with probability 0.9" in ReportedStudy("b", made, found).page()
     other = judged(tmp_path / "a", labels)
     names = ["rank", "independent_lower", "independent_upper"]
     beyond = other.curve_table.select(names).drop_null()

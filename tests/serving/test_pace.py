@@ -25,9 +25,9 @@ def test_labels_and_the_report_say_who_labelled_how_fast_and_what_was_asked(stud
     said = f"At 60 answers in an hour of work, {still_open} open tasks would take one person {time}."
     assert said in capsys.readouterr().out
     shown = state._repr_html_()
-    assert "<td>by ann</td><td>7 in 6 minutes, 60 an hour</td>" in shown
-    assert "<td>by ben</td><td>6</td>" in shown
-    assert f"<td>left</td><td>{time} of one person&#x27;s work</td>" in shown
+    assert "<td>ann</td><td>7</td><td>0</td><td>6 minutes</td><td>60</td>" in shown
+    assert "<td>ben</td><td>6</td><td>0</td><td>–</td><td>–</td>" in shown
+    assert f"<p>{said}</p>" in shown
     page = (study / "report.html").read_text()
     assert "Asked: Is it &lt;odd&gt;? (yes, or no)" in page
     assert '<th scope="row">ann</th><td>7</td><td>0</td><td>6 minutes</td><td>60</td>' in page

@@ -156,7 +156,7 @@ def test_strict_stores_nothing_and_lists_everything(tmp_path, capsys):
 
 
 KILLED = """
-import sys, streameval.verbs.evaluate as e, streameval.labelling.fates, streameval.reporting.page, vl_convert
+import sys, streameval.verbs.evaluate as e, streameval.labelling.fates, streameval.kinds.curve.page, vl_convert
 print("ready", flush=True)
 sys.stdin.readline()
 e.evaluate(sys.argv[1], labels=sys.argv[2:])

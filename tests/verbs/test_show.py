@@ -152,7 +152,7 @@ def test_measures_are_those_of_the_curve(catalogue, capsys):
     assert lines[3].split()[0] == "precision@1000"
     assert "with probability 0.95" in lines[4]
     low, middle, high = curve.precision_at(1_000)
-    assert repr(streameval.show(study, "precision@1000")) == f"precision@1000   {low:.4f} … {middle:.4f} … {high:.4f}"
+    assert repr(streameval.show(study, "precision@1000")).splitlines()[1] == lines[3]
 
 
 def test_what_cannot_be_shown_is_refused_in_one_line(catalogue):
@@ -268,7 +268,8 @@ def standing(study, capsys, numbers, others):
     values = dict(line.split("   ", 1) for line in lines[2:] if not line.startswith(("Other measures", "Next")))
     assert numbers <= {*values}
     for name, value in values.items():
-        assert repr(streameval.show(study, name)).split("   ")[1] == value.strip()
+        alone = repr(streameval.show(study, name)).splitlines()[1].split()
+        assert [name, *value.strip().split(" … ")] == (alone if "…" in value else alone[:2])
     told = [line.removeprefix("Other measures: ").rstrip(".").split(", ") for line in lines if "Other" in line]
     listed = {name for names in told for name in names}
     assert others <= listed
@@ -311,7 +312,7 @@ def test_drawn_rankings_answer_within_their_bounds(runs, tmp_path, capsys, monke
         assert ("of which 500 are in" if status else "1,500 labels, all of them in.") in head
     standing("drawn", capsys, {"precision@10", "success@10", "mrr@10", "dcg@10"}, set())
     found = results_of(Study("drawn"))
-    assert repr(found).startswith(f"<RankingsSample {found.evaluation_id}: precision@10 {bounds.lower:.4f} … ")
+    assert f"precision@10  {bounds.lower:.4f} " in repr(found)
     assert found.mean("precision", 10) == found.mean("precision_at", 10) == bounds.estimate
     assert run(["check", "drawn", "dcg@10 >= 1", "precision@10 < 0.5"]) == 4
     with pytest.raises(InputError, match="there is no mean of 'map'"):

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,10 @@ from streameval.curve.bounds import Bounds
 from streameval.curve.envelope import Points, lift
 from streameval.errors import StudyError
 from streameval.kernels.sorted_sets import isin, unique
+from streameval.kinds.side_by_side import SideBySide
 from streameval.methods import create
 from streameval.metrics import ROUNDING, cutoffs
 from streameval.metrics.bounded import metrics
-from streameval.notebook import Tabular
 from streameval.study import Study
 from streameval.study.judging import curve_of
 from streameval.study.results import Evaluation
@@ -65,8 +65,8 @@ class Side:
         return not self.ranking.get("ascending", False)
 
 
-@dataclass(frozen=True)
-class Comparison(Tabular):
+@dataclass(frozen=True, repr=False)
+class Comparison(SideBySide):
     """Two rankings side by side.
 
     Attributes:
@@ -81,6 +81,8 @@ class Comparison(Tabular):
             other: their labels disagree, or a band has failed, and nothing is established. Neither is it of one and the
             same list.
     """
+
+    kind: ClassVar[str] = "curve"
 
     a: Side
     b: Side

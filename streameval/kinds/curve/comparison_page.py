@@ -12,10 +12,10 @@ import numpy as np
 
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.curve.comparison import Comparison, Side, compared
+from streameval.kinds.curve.page import metric_name
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
-from streameval.reporting.layout import Section, document, highlight, soft, table
-from streameval.reporting.page import metric_name
+from streameval.reporting.layout import Section, document, folded, highlight, soft, table
 from streameval.reporting.sentences import band_meaning, estimate_sentence
 from streameval.reporting.simulation import kind_of
 from streameval.reporting.text import Columns, Paragraph
@@ -140,16 +140,15 @@ def page(found: Comparison) -> str:
     label = escaped(f"Chart: precision by rank of {both[0]} and {both[1]}. {about}")
     command = f"streameval report {shlex.join([found.a.name, found.b.name])} --out curves.html"
     picture = f"<div class='chart' role='img' aria-label='{label}'>{drawn}</div>"
-    more = f"<details><summary>All differences</summary>{table(head, every, label='All differences')}</details>"
     lead = [
         *map(soft, sides(found)),
         highlight(verdict(found)),
         f"<p class='soft'>To see all curves of both: <code>{escaped(command)}</code></p>",
     ]
-    return document(f"streameval: {title}", f"<h1>{escaped(title)}</h1>", lead, [
+    return document(f"streameval: {title}", title, lead, [
         Section("Precision by rank", f"{about} {claim_sentence(found)}", picture),
         Section("Differences", table=Columns(head, main), label="Differences"),
-        Section(figure=more),
+        folded("All differences", table(head, every, label="All differences")),
     ])  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from streameval.errors import InputError, StudyError
 from streameval.kinds.curve.evaluate import refuse_overlap, rest_of, sharing, with_rest
 from streameval.labelling.options import Judging
 from streameval.questions.cutoffs import Cutoff
+from streameval.reporting.cut import CutResult
 from streameval.reporting.next_step import way_out
 from streameval.slices.plan import refuse_misses
 from streameval.study import Study
@@ -50,7 +51,7 @@ def proven(folder: Study, evaluation: Evaluation, target: Cutoff, ranking: objec
         first, last = curve.rank_at_score(threshold) if curve.score is not None else (0, plan.n_items)
         chosen = first if first == last else counted_at(plan, threshold, ranking)
         at = curve.at([chosen]).to_pylist()[0]
-    result = Cut(
+    result = CutResult(
         rank=chosen,
         score=threshold,
         holds={name: value for name, value in at.items() if name not in ("rank", "score")},

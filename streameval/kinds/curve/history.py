@@ -16,6 +16,7 @@ from streameval.curve import Curve
 from streameval.curve.bounds import Bounds
 from streameval.curve.runs import STAKES, Days
 from streameval.errors import InputError, StudyError
+from streameval.kinds.side_by_side import Watched
 from streameval.methods import Multiplies, method_of
 from streameval.questions import Condition, Outcome, Question
 from streameval.questions.cutoffs import Cutoff, plain
@@ -199,8 +200,8 @@ class DayStudy:
         return method.evidence_at(self.plan, self.labels, rank, STAKES / rank)
 
 
-@dataclass(frozen=True)
-class DayHistory(History):
+@dataclass(frozen=True, repr=False)
+class DayHistory(Watched):
     """Days in order.
 
     Attributes:

@@ -9,7 +9,7 @@ from streameval.questions.printed import UNKNOWN
 from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, still
 from streameval.reporting.layout import Section, document, paragraph
 from streameval.reporting.text import Columns
-from streameval.text import escaped, number_of
+from streameval.text import number_of
 from streameval.types import TRUTH
 
 HISTORY = DayHistory
@@ -158,4 +158,4 @@ def page(history: DayHistory) -> str:
     picture = Section(figure=f"<div class='chart wide'>{drawn}</div>", key=caption)
     shown = last if len(history.rows) > _SHOWN else "Days"
     days = Section(shown, table=Columns(COLUMNS, cells(history, _SHOWN)[::-1]), label="Days")
-    return document(title, f"<h1>{escaped(title)}</h1>", [*map(paragraph, sentences(history))], [picture, days])
+    return document(title, title, [*map(paragraph, sentences(history))], [picture, days])

@@ -15,7 +15,7 @@ from streameval.questions.cutoffs import Cutoff
 from streameval.reporting.next_step import way_out
 from streameval.reporting.sentences import promise
 from streameval.reporting.standing import Standing
-from streameval.reporting.text import NextStep, Paragraph, Text
+from streameval.reporting.text import NextStep, Paragraph, Picture, Text
 from streameval.slices.files import SLICES, SliceResult
 from streameval.study import Study
 from streameval.study.cut_files import Cut
@@ -25,7 +25,7 @@ from streameval.types import Plan
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from streameval.reporting.figures import ReportedStudy
+    from streameval.kinds.curve.page import ReportedStudy
     from streameval.study.database.writer import Database
 
 
@@ -56,6 +56,11 @@ class CurveResult(Evaluation, StudyResult):
         """Say what is proven, at which cost, and what to know of it."""
         return says.text(self, plan, study)
 
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """What they say, and a picture of the curve."""
+        return [*super().paragraphs, Picture(self.curve)]
+
     def lines(self, study: Path) -> list[Paragraph]:
         """Lay out for a terminal the verdict, what became of the labels, and the main figures."""
         return says.lines(study, self)
@@ -66,13 +71,13 @@ class CurveResult(Evaluation, StudyResult):
 
     def page(self, name: str, plan: Plan | None, title: str | None = None) -> str:
         """Draw the curve, the metrics and the account of labels."""
-        from streameval.reporting.page import render
+        from streameval.kinds.curve.page import ReportedStudy
 
-        return render(name, plan, self, title)
+        return ReportedStudy(name, plan, self).page(title=title)
 
     def reported(self, name: str, plan: Plan | None, items: pa.Table | None) -> ReportedStudy:
         """Give the curve, and what belongs to it."""
-        from streameval.reporting.figures import ReportedStudy
+        from streameval.kinds.curve.page import ReportedStudy
 
         return ReportedStudy(name, plan, self, items)
 

@@ -27,6 +27,7 @@ from streameval.curve.estimated import YieldEstimate
 from streameval.engines import engine_of
 from streameval.errors import InputError, check_misses
 from streameval.kernels.sorted_sets import unique
+from streameval.kinds.curve.results import CurveResult
 from streameval.kinds.exact import ExactRun, refuse_apart
 from streameval.labelling.options import LabelColumns, LabelMeaning
 from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
@@ -247,7 +248,7 @@ def evaluation_of(
         "sources": [],
     }
     tables = {"envelope": curve.envelope_table, "curve": curve.table, "metrics": rows}
-    return Evaluation(identity, summary, tables, curve=curve)
+    return CurveResult(identity, summary, tables, curve=curve)
 
 
 def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:

@@ -33,6 +33,7 @@ from streameval.errors import InputError, StudyError
 from streameval.kinds import named
 from streameval.kinds.paired.evaluate import DIFFERENCES, bounded, metrics_of
 from streameval.kinds.paired.results import PairedResult
+from streameval.kinds.side_by_side import Watched
 from streameval.questions import Condition, Outcome, Question, Width
 from streameval.study import Study
 from streameval.study.history import Entry, History, Settings, WatchedStudy
@@ -151,8 +152,8 @@ class ComparedStudy:
         return Compared(self, error, bounds, asked.demand if isinstance(asked.demand, Condition) else None)
 
 
-@dataclass(frozen=True)
-class ComparisonHistory(History):
+@dataclass(frozen=True, repr=False)
+class ComparisonHistory(Watched):
     """Comparisons in the order in which they came.
 
     Attributes:

@@ -10,7 +10,6 @@ from streameval.questions import Condition
 from streameval.reporting.charts import BAND, MARK, POINTS, Spec, number, still
 from streameval.reporting.layout import Section, document, paragraph
 from streameval.reporting.text import Columns
-from streameval.text import escaped
 
 HISTORY = ComparisonHistory
 _SHOWN = 60  # studies in the picture and in the table, the last ones
@@ -31,7 +30,7 @@ def page(history: ComparisonHistory) -> str:
         table=Columns(COLUMNS, cells(history, _SHOWN)[::-1]),
         label="Comparisons",
     )
-    return document(title, f"<h1>{escaped(title)}</h1>", [*map(paragraph, sentences(history))], [shown])
+    return document(title, title, [*map(paragraph, sentences(history))], [shown])
 
 
 def says(history: ComparisonHistory, most: int) -> tuple[Columns, list[str]]:

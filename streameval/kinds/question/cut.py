@@ -8,6 +8,7 @@ from streameval.errors import InputError
 from streameval.kinds.question.says import is_cut, promise
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff
+from streameval.reporting.cut import CutResult
 from streameval.study import Study
 from streameval.study.cut_files import Cut
 from streameval.study.planned_ranking import score_at
@@ -36,7 +37,7 @@ def front(folder: Study, found: Result, target: Cutoff, ranking: object) -> Cut:
     rank = int(row["lower"] or 0)
     if not rank:
         raise InputError(f"no rank is proven to have precision {target.value} yet", "label another round")
-    return Cut(
+    return CutResult(
         rank=rank,
         score=score_at(plan, rank, ranking),
         holds={**dict.fromkeys(_NAMES), "precision_lower": float(target.share)},

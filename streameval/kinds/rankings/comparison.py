@@ -7,15 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
 from streameval.kinds.rankings.results import RankingsEvaluation
+from streameval.kinds.side_by_side import SideBySide
 from streameval.metrics import ROUNDING
-from streameval.notebook import Tabular
 from streameval.order.scan import key_hashes
 from streameval.per_query.measured import metric_names
 from streameval.per_query.options import OptionalMeasures
@@ -34,8 +34,8 @@ _DIFFERENCES = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class RankingsComparison(Tabular):
+@dataclass(frozen=True, repr=False)
+class RankingsComparison(SideBySide):
     """Two results of many rankings side by side, on the rankings that both have.
 
     Attributes:
@@ -51,6 +51,8 @@ class RankingsComparison(Tabular):
             many `rankings` it is over, and in how many a or b is higher; `normal_lower`, `normal_upper`: the normal
             interval of the mean paired difference, as if the rankings had been drawn at random from many more.
     """
+
+    kind: ClassVar[str] = "rankings"
 
     a: str
     b: str

@@ -80,7 +80,7 @@ def page(found: RankingsComparison) -> str:
         *map(soft, (f"a: {found.a}", f"b: {found.b}", shared(found))),
         highlight(f"{verdict}, in every order of tied items."),
     ]
-    return document(f"streameval: {title}", f"<h1>{escaped(title)}</h1>", lead, [
+    return document(f"streameval: {title}", title, lead, [
         Section("Differences", f"{about} {meaning(found)}", picture),
         Section("All means", table=Columns(HEAD, cells(found)), label="All means"),
     ])  # fmt: skip

@@ -22,7 +22,6 @@ from streameval.kinds.exact import ExactRun, refuse_apart
 from streameval.kinds.means import RankingMeans
 from streameval.kinds.rankings.database import rankings_database
 from streameval.kinds.rankings.page import render, text
-from streameval.notebook import facts
 from streameval.order.item_keys import plain_values
 from streameval.per_query.evaluate import Found, Sink, SinkOpener, evaluate_rankings
 from streameval.per_query.measured import LOG_AP, geometric, metric_names
@@ -123,10 +122,6 @@ class RankingsEvaluation(RankingMeans):
     def with_rankings(self, rankings: pa.Table) -> RankingsEvaluation:
         """Return the same with the rows of rankings."""
         return replace(self, tables={**self.tables, "rankings": rankings})
-
-    def _repr_html_(self) -> str:
-        said = {"rankings": f"{self.summary['rankings']:,}", "items": f"{self.summary['n_items']:,}"}
-        return facts("Evaluation of many rankings", said) + super()._repr_html_()
 
 
 def identity_of(fingerprint: str, label: str, options: PerRanking, description: Mapping[str, Any]) -> str:

@@ -18,10 +18,10 @@ import streameval
 from streameval.cli import run
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close
+from streameval.kinds.curve.page import ReportedStudy
+from streameval.kinds.curve.picker_data import pack, pack_all, thin
 from streameval.methods import available, create
 from streameval.reporting import chart_rows, charts
-from streameval.reporting.page import render
-from streameval.reporting.picker_data import pack, pack_all, thin
 from streameval.reporting.sentences import page_verdict
 from streameval.study import Study
 from streameval.types import Claim, Labels
@@ -109,7 +109,7 @@ def test_the_page_is_small_and_says_what_it_claims(method, study):
 def test_a_page_needs_no_plan_and_escapes_whatever_it_shows(catalogue, tmp_path):
     study = catalogue.path("curve-evaluated")
     found = Study(study).evaluation()
-    page = render("study", None, found)
+    page = ReportedStudy("study", None, found).page()
     assert "Where labels were spent" not in page
     assert "Precision by rank" in page
     evil = tmp_path / "<img src=x onerror=alert(1)>&\"'"
@@ -137,7 +137,7 @@ def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     found = judged(tmp_path / "s", pa.table({"rank": [1], "label": [1]}))
     assert page_verdict(found).endswith("That took 1 label of 1 item.")
     said = "1 item, in the order in which they are stored. 1 label, method uniform."
-    assert said in render("s", Study(tmp_path / "s").plan(), found)
+    assert said in ReportedStudy("s", Study(tmp_path / "s").plan(), found).page()
 
 
 def test_several_studies_need_a_file_and_pictures_a_folder(study, tmp_path, capsys, monkeypatch):
@@ -178,7 +178,7 @@ def test_lists_without_positives_or_negatives_are_drawn(tmp_path):
         labels = pa.table({"rank": plan.ranks, "label": np.full(plan.ranks.size, value, np.int8)})
         found = judged(study, labels)
         assert found.curve.proves
-        assert "<h2>Precision by rank</h2>" in render("s", plan, found)
+        assert "<h2>Precision by rank</h2>" in ReportedStudy("s", plan, found).page()
 
 
 def test_a_page_stays_small_however_long_its_envelope_is():
@@ -215,7 +215,7 @@ def test_what_the_report_names_next_is_what_there_is_to_do(tmp_path):
 def test_what_needs_scripts_is_hidden_without_them_and_a_band_without_width_is_seen(tmp_path):
     items, study = pa.table({"x": np.arange(50)}), tmp_path / "study"
     plan = streameval.plan(items, study, budget=50, seed=0)
-    page = render("study", plan, judged(study, pa.table({"rank": plan.ranks, "label": [1] * 50})))
+    page = ReportedStudy("study", plan, judged(study, pa.table({"rank": plan.ranks, "label": [1] * 50}))).page()
     assert "<noscript><style>section:has(.chart:empty), .picker {display: none}</style></noscript>" in page
     row = {"study": "s", "rank": 1, "lower": 1.0, "estimate": None, "upper": 1.0}
     areas = [charts.band_chart(rows, charts.Axis("rank", "rank", "log", (1, 2)), "p", 9)["layer"][0]["mark"]

@@ -1,0 +1,61 @@
+"""Several studies in one result, compared or watched: it shows itself as its kind of study says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from streameval.kinds import named
+from streameval.notebook import Tabular
+from streameval.reporting.shows_itself import ShowsItself
+from streameval.reporting.text import Paragraph
+from streameval.study.history import History
+
+_SHOWN = 14  # studies of a history
+
+
+class SideBySide(ShowsItself, Tabular):
+    """Two studies, compared.
+
+    Attributes:
+        kind: Name of their kind.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """What is compared, and every difference."""
+        return named(self.kind).compared.says(self)[1]
+
+
+class Watched(ShowsItself, History):
+    """Studies that came one after another."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What they come to, and what was not taken."""
+        notes = named(self.settings.kind).watched.says(self, _SHOWN)[1] if self.table.num_rows else []
+        if self.waiting:
+            notes = [*notes, f"{self.waiting}. It is taken when they are in, and what comes behind it; "
+                     "--allow=incomplete takes it now, and the rest when it comes."]  # fmt: skip
+        changed = "They count as they were; a new history of all studies is about the corrected ones."
+        return [*notes, *(f"Labels that the history counts have changed since, of {study}. {changed}"
+                          for study in self.corrected)]  # fmt: skip
+
+    @property
+    def account(self) -> list[Paragraph]:
+        """The last studies, and what all come to."""
+        if not self.table.num_rows:
+            return [*self.notes]
+        return [named(self.settings.kind).watched.says(self, _SHOWN)[0], "", *self.notes]
+
+    @property
+    def verdict(self) -> list[str]:
+        """The outcome of a condition, behind an empty line; nothing where there is none."""
+        return ["", self.outcome] if self.outcome else []
+
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """All that there is to say."""
+        return [*self.account, *self.verdict]
