@@ -32,7 +32,7 @@ def test_an_index_shows_no_link_and_no_picture_that_lies_beside_the_readme():
     shown = shown_on_an_index()
     assert "](" in (HOME / "README.md").read_text()
     assert not re.search(r"\]\((?!https?:)", shown)
-    assert "makes a site of them: concepts, one question, comparing" in " ".join(shown.split())
+    assert "Begin with concepts, labels and Python." in " ".join(shown.split())
 
 
 def test_examples_in_the_guide_name_this_version():

@@ -12,15 +12,9 @@ from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOpt
 from streameval.options import own
 
 if TYPE_CHECKING:
-    from streameval.curve.bounds import Bounds
-    from streameval.kinds.curve.page import ReportedStudy
     from streameval.kinds.curve.results import CurveResult
     from streameval.kinds.planning import Drawn, PlanRequest
     from streameval.rankings.ranking import Ranking
-    from streameval.rehearsal import Rehearsal
-    from streameval.reporting.standing import Standing
-    from streameval.reporting.text import NextStep, Paragraph, Text
-    from streameval.slices.files import SliceResult
     from streameval.study import Study
 
 
