@@ -16,7 +16,7 @@ from streameval.labelling.options import LabelColumns, ReuseOptions
 from streameval.labelling.votes import Votes
 from streameval.methods import DrawsIndependently, Method
 from streameval.methods.stages import refuse_stages
-from streameval.options import check_words, listed
+from streameval.options import listed
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
@@ -33,7 +33,6 @@ class Reuse(ReuseOptions):
 
     def __post_init__(self) -> None:
         """Check what can be checked without the files."""
-        check_words(self)
         on = None if self.on is None else ",".join(listed(self.on))
         object.__setattr__(self, "on", on)
         if self.reuse is not None and on is None and self.study is None:

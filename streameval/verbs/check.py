@@ -14,6 +14,7 @@ import pyarrow as pa
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE, InputError, of_each
 from streameval.kinds import Kind, kind_of
 from streameval.notebook import Tabular
+from streameval.options import takes
 from streameval.printed import Event, Printed
 from streameval.questions import CONDITION, Condition, Outcome, Question
 from streameval.questions import conditions as read_conditions
@@ -101,6 +102,7 @@ class Checks(Tabular):
         return pa.Table.from_pylist([one.as_dict() for one in self.checked], schema=pa.schema(kinds))
 
 
+@takes()
 def check(
     study: str | os.PathLike[str],
     conditions: str | Question | Sequence[str | Question] = (),

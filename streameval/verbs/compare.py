@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.errors import InputError
 from streameval.kinds import answering
+from streameval.options import takes
 from streameval.printed import Event, Printed
 from streameval.reporting.simulation import kind_of as kind_of_picture
 from streameval.stores.atomic import Existing
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from streameval.kinds.rankings.comparison import RankingsComparison
 
 
+@takes()
 def compare(
     a: str | os.PathLike[str],
     b: str | os.PathLike[str],

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from streameval.errors import InputError, check_misses
 from streameval.kinds import answering
+from streameval.options import takes
 from streameval.parquet.account import Forecast
 from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
@@ -24,6 +25,7 @@ from streameval.text import number_of
 from streameval.types import TRUTH
 
 
+@takes()
 def cut(
     study: str | os.PathLike[str],
     cutoff: str | int | Cutoff,

@@ -10,6 +10,7 @@ from typing import Any, overload
 from streameval.kinds import kind_of
 from streameval.labelling.pace import duration
 from streameval.labelling.unlabelled import unlabelled
+from streameval.options import takes
 from streameval.printed import Event, Printed
 from streameval.reporting.label_lines import doubt_lines
 from streameval.reporting.next_step import results_again
@@ -26,6 +27,7 @@ _MOST = 12  # open strata that a terminal shows
 def labels(study: str | os.PathLike[str]) -> LabellingProgress: ...
 @overload
 def labels(study: str | os.PathLike[str], *, forget: Sequence[str] | str) -> dict[str, int]: ...
+@takes()
 def labels(
     study: str | os.PathLike[str], *, forget: Sequence[Any] | Any | None = None
 ) -> LabellingProgress | dict[str, int]:
@@ -49,7 +51,7 @@ def labels(
         InputError: There is no such source to forget; then none is forgotten.
     """
     folder = Study(Path(study))
-    names = [forget] if isinstance(forget, str) else forget
+    names = forget if isinstance(forget, list | tuple) or forget is None else [str(forget)]
     if not names:
         return kind_of(folder.folder).progress(folder)
     with folder.changing():

@@ -26,7 +26,7 @@ from streameval.errors import (
 from streameval.kinds import answering, available, named
 from streameval.labelling.answers import ANNOTATORS
 from streameval.methods import check_confidence
-from streameval.options import listed
+from streameval.options import listed, takes
 from streameval.printed import Event, Printed
 from streameval.questions import Question
 from streameval.reporting.text import Paragraph
@@ -43,6 +43,7 @@ _INCOMPLETE = "incomplete"
 _WHOSE = (ANNOTATORS, TRUTH)
 
 
+@takes()
 def monitor(
     studies: Sequence[Watchable] | Watchable,
     measure: str | Question | None = None,

@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 
 from streameval.errors import InputError
 from streameval.kinds import kind_of
+from streameval.options import takes
 from streameval.printed import Printed
 from streameval.reporting.charts import picture
 from streameval.reporting.figures import ReportedStudy, figures
@@ -40,6 +41,7 @@ def report(
     plot: str | os.PathLike[str],
     existing: Existing = "kept",
 ) -> list[Path]: ...
+@takes()
 def report(
     *studies: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,

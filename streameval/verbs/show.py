@@ -16,6 +16,7 @@ from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, of_each
 from streameval.kinds import Kind, kind_of, standing_of, studies_within
 from streameval.notebook import Tabular
+from streameval.options import takes
 from streameval.printed import Printed
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
@@ -68,6 +69,7 @@ class Shown(Tabular):
         return pa.table({"measure": list(self.bounds), **columns})
 
 
+@takes()
 def show(
     study: str | os.PathLike[str],
     *measures: Asked,
