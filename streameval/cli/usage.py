@@ -16,12 +16,24 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
+from streameval.cli.defaults import key_of, placed
 from streameval.cli.hints import VERBS, FlagsOf, unknown
 from streameval.errors import did_you_mean
+from streameval.text.options import flag
 
 
 def usage(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> str:
-    """Say what is wrong with a command."""
+    """Say what is wrong with a command, or with the defaults of its options."""
+    verb, key = arguments[0], key_of(error)
+    if key is None:
+        return _of_words(flags_of, arguments, error)
+    if isinstance(error, UnknownOptionError):
+        return placed(verb, key, unknown(flags_of, verb, flag(key)))
+    return placed(verb, key, " ".join(str(error).split()))
+
+
+def _of_words(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> str:
+    """Say what is wrong with what was typed."""
     verb = arguments[0]
     if isinstance(error, UnknownOptionError) and verb in VERBS:
         return unknown(flags_of, verb, (error.token.keyword or error.token.value).partition("=")[0])
