@@ -40,7 +40,7 @@ _ENGINE = (
     "local (threads of this process), spark (the running session, or a new one), or spark:sc://HOST:15002 (a Spark "
     "Connect or Sail server)."
 )
-_SEVERAL = Annotated[list[str] | None, Flag(consume_multiple=True, negative_iterable="")]
+_SEVERAL = Annotated[list[str] | None, Flag(consume_multiple=1, negative_iterable="")]
 
 
 def command_of(name: str) -> Callable[..., int | None]:

@@ -7,6 +7,7 @@ import pytest
 
 from streameval.cli import app, run
 from streameval.cli.hints import VERBS
+from streameval.options import alternatives
 
 REQUIRED = [
     (verb, one.name)
@@ -36,11 +37,23 @@ def test_a_command_without_anything_is_told_what_it_needs_and_a_whole_command(ve
     (["plan", "x.csv", "--study"], "plan --study has no value. Hint: streameval plan x.csv --study=STUDY"),
     (["plan", "x", "--seed", "--study", "s"], "plan --seed has no value. Hint: streameval plan x --seed=SEED"),
     (["plan", "x", "--study", "s", "--study", "t"], "plan takes --study once. Hint: `streameval plan --help`"),
+    (["evaluate", "s", "--labels"], "evaluate --labels has no value. Hint: streameval evaluate s --labels=LABELS"),
+    (["plan", "x", "--for", "--study", "s"], "plan --for has no value. Hint: streameval plan x --for=FOR --study s"),
+    (["labels", "s", "--forget"], "labels --forget has no value. Hint: streameval labels s --forget=FORGET"),
     (["evalute", "s"], "there is no command 'evalute'. Hint: did you mean 'evaluate'?"),
 ])  # fmt: skip
 def test_what_is_typed_is_in_the_command_that_the_hint_gives(command, said, capsys):
     assert run(command) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_option_that_is_typed_without_its_value_is_refused(verb, capsys):
+    names = [one.names[0] for one in app[verb].assemble_argument_collection()
+             if bool not in alternatives(one.hint) and one.names and one.names[0].startswith("--")]  # fmt: skip
+    for name in names:
+        assert run([verb, "a", name]) == 2
+        assert f"{verb} {name} has no value. Hint: streameval {verb} a {name}=" in capsys.readouterr().err
 
 
 def test_a_command_has_nothing_of_the_one_before_though_flags_are_made_once():
