@@ -94,7 +94,7 @@ def monitor(
     folders, measure = _told_apart(studies, measure)
     given = [*map(_named, folders)]
     if not given:
-        raise InputError("no study is given")
+        raise InputError("no study is given", 'streameval monitor STUDY "precision@10000 >= 0.9" --out history.parquet')
     asked = {"measure": None if measure is None else Question.of(measure), "confidence": confidence}
     allowed = listed(allow)
     if confidence is not None:

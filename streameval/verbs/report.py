@@ -72,8 +72,11 @@ def report(
         InputError: No study, or several without `out`.
         StudyError: There are no results, they are a mixed set, or the plan has grown since.
     """
-    if not studies or (len(studies) > 1 and out is None):
+    if not studies:
+        raise InputError("no study is given", "streameval report STUDY")
+    if len(studies) > 1 and out is None:
         raise InputError(f"a report of {len(studies)} studies needs a file name", "give it with --out FILE")
+    atomic.refuse_needless(existing, out=out, plot=plot)
     path = _written(studies, (examples, title), out, existing)
     return path if plot is None else [path, *_pictures(studies, Path(plot), existing)]
 
