@@ -12,11 +12,13 @@ from streameval.judges.values import Judge, judge_in
 from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.methods import Method, create, refuse_alpha_with_budget
 from streameval.options import own
+from streameval.order.scores import missing_rows
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
+from streameval.scans.units import parts_of
 from streameval.study import Study
 from streameval.study.planning import fresh_seed, known_seed, refuse_unjoinable
 from streameval.study.reuse import Reuse, drawn_by_key
@@ -96,7 +98,9 @@ def _refuse_nulls(opened: Ranking) -> None:
         return
     nulls = {file: count for file, count in opened.rows.nulls(score).items() if count}
     if nulls:
-        raise InputError(f"{those_with(sum(nulls.values()), 'item')} no {score} (null; first: {next(iter(nulls))})",
+        units = [unit for unit in parts_of(opened.rows.units()) if unit.place.startswith(next(iter(nulls)))]
+        first = next(missing_rows(units, lambda unit: unit.read([score]).column(0)))
+        raise InputError(f"{those_with(sum(nulls.values()), 'item')} no {score} (null), first: {first}",
                          "every item needs a score, or put these last with --nan=last")  # fmt: skip
 
 
