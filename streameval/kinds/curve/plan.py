@@ -98,8 +98,9 @@ def _refuse_nulls(opened: Ranking) -> None:
         return
     nulls = {file: count for file, count in opened.rows.nulls(score).items() if count}
     if nulls:
-        units = [unit for unit in parts_of(opened.rows.units()) if unit.place.startswith(next(iter(nulls)))]
-        first = next(missing_rows(units, lambda unit: unit.read([score]).column(0)))
+        units = [*parts_of(opened.rows.units())]
+        there = [unit for unit in units if unit.place.startswith(f"{next(iter(nulls))}: ")]
+        first = next(missing_rows(there or units, lambda unit: unit.read([score]).column(0)))
         raise InputError(f"{those_with(sum(nulls.values()), 'item')} no {score} (null), first: {first}",
                          "every item needs a score, or put these last with --nan=last")  # fmt: skip
 
