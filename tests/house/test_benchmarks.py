@@ -11,8 +11,6 @@ from binomial import binomial_tail
 from places import HOME
 from suite_cases import cases, examples, slow
 
-from benchmarks.object_store import Bucket
-
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in (HOME / "benchmarks").glob("*.py")}
 CASES = sorted(name for name, text in SOURCES.items() if re.search("^CASE = ", text, re.MULTILINE))
 
@@ -247,7 +245,7 @@ def test_the_steps_that_are_checked_are_cases_of_the_benchmark():
 
 def test_the_store_says_which_bytes_of_a_file_it_answers_with(tmp_path):
     (tmp_path / "a").write_bytes(b"0123456789")
-    bucket = Bucket(tmp_path, 0)
+    bucket = bench.object_store.Bucket(tmp_path, 0)
     head, body = bucket.answer("GET", "/lake/list/a", "bytes=2-40").split(b"\r\n\r\n")
     assert (head.split(b"\r\n")[0], body) == (b"HTTP/1.1 206 Partial Content", b"23456789")
     assert b"\r\nContent-Range: bytes 2-9/10" in head
