@@ -156,7 +156,8 @@ def test_a_retired_flag_names_what_says_the_same(capsys):
     ("plan l.parquet --study s --misses 3", "--misses is an option of `evaluate`"),
     ("plan l.parquet --out s", "has no option --out. Hint: the folder of the study is named by --study; --out is "),
     ("evaluate s pyproject.toml", "nothing takes 'pyproject.toml'. Hint: labels are given by name: --labels pyproject"),
-    ("evaluate s extra", "nothing takes 'extra'. Hint: options go by name; `streameval evaluate --help` lists them"),
+    ("evaluate s extra", "nothing takes 'extra'. Hint: labels are given by name: --labels extra"),
+    ("labels s extra", "nothing takes 'extra'. Hint: options go by name; `streameval labels --help` lists them"),
     ("select s extra", "nothing takes 'extra'. Hint: options go by name; `streameval select --help` lists them"),
 ])  # fmt: skip
 def test_an_unknown_option_is_answered_by_what_its_own_verb_has(capsys, command, said):
