@@ -75,7 +75,10 @@ class Bucket:
             return _answer("200 OK", b"", size)
         first, last = (int(part) for part in (asked.removeprefix("bytes=") or f"0-{size - 1}").split("-"))
         with open(path, "rb") as file:
-            return _answer("206 Partial Content", os.pread(file.fileno(), last - first + 1, first))
+            body = os.pread(file.fileno(), last - first + 1, first)
+        if not asked:
+            return _answer("200 OK", body)
+        return _answer("206 Partial Content", body, place=f"bytes {first}-{first + len(body) - 1}/{size}")
 
 
 async def _request(reader: asyncio.StreamReader) -> list[str]:
@@ -86,8 +89,9 @@ async def _request(reader: asyncio.StreamReader) -> list[str]:
     return raw.decode().strip().split("\r\n")
 
 
-def _answer(status: str, body: bytes, size: int | None = None) -> bytes:
+def _answer(status: str, body: bytes, size: int | None = None, place: str = "") -> bytes:
     told = f'Content-Length: {len(body) if size is None else size}\r\nETag: "1"\r\nContent-Type: binary/octet-stream'
+    told += f"\r\nContent-Range: {place}" if place else ""
     return f"HTTP/1.1 {status}\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n{told}\r\n\r\n".encode() + body
 
 

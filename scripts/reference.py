@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -64,7 +65,7 @@ def stub() -> str:
     imports, written = set(), []
     for name in sorted(set(streameval.__all__) - {"__version__"}):
         value = getattr(streameval, name)
-        if inspect.isfunction(value) and hasattr(value, "option_kinds") and value.__name__ != "exact":  # overloaded
+        if inspect.isfunction(value) and getattr(value, "option_kinds", ()) and value.__name__ != "exact":  # overloaded
             written.append(_with_options(value, imports))
         else:
             imports.add(f"from {value.__module__} import {name} as {name}")
@@ -137,6 +138,8 @@ def _written(kind: Any) -> str:
     if not get_args(kind):
         return str(kind.__name__)
     inner = get_args(kind)[0]
+    if get_origin(kind) is os.PathLike:
+        return "os.PathLike[str]"
     return f"Sequence[{' | '.join(one.__name__ for one in get_args(inner) or (inner,))}]"
 
 

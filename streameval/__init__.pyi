@@ -188,9 +188,9 @@ def label(
     ask: str | None = ...,
     positive: str | None = ...,
     negative: str | None = ...,
-    guidelines: str | None = ...,
+    guidelines: os.PathLike[str] | str | None = ...,
     image: Sequence[str] | None = ...,
-    image_root: str | None = ...,
+    image_root: os.PathLike[str] | str | None = ...,
 ) -> LabellingProgress: ...
 def plan(
     ranking: Any,
@@ -272,9 +272,9 @@ def select(
     ask: str | None = ...,
     positive: str | None = ...,
     negative: str | None = ...,
-    guidelines: str | None = ...,
+    guidelines: os.PathLike[str] | str | None = ...,
     image: Sequence[str] | None = ...,
-    image_root: str | None = ...,
+    image_root: os.PathLike[str] | str | None = ...,
     remaining: bool | None = ...,
     repeats: int | None = ...,
     controls: Any = ...,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
-from functools import cache, wraps
-from inspect import isfunction, signature
-from numbers import Integral, Real
+from decimal import Decimal
+from functools import cache, reduce, wraps
+from inspect import Parameter, isfunction, signature
+from numbers import Complex, Integral, Real
+from operator import or_
+from sys import modules
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import streameval
 from streameval.errors import InputError, did_you_mean
+from streameval.text import short
 from streameval.text.options import flag
 
 AnyKind = TypeVar("AnyKind")
@@ -44,7 +49,8 @@ def takes(
 ) -> Callable[[AnyVerb], AnyVerb]:
     """Declare the dataclasses whose options a function takes as keywords (`split`), for its types and its reference.
 
-    A keyword that it does not take is refused (InputError): says which is meant, or whose it is.
+    A keyword that it does not take is refused (InputError): says which is meant, or whose it is. So is a value of
+    another type than is declared; numbers of numpy's become Python's own.
 
     Args:
         more: Gives the names of further keywords.
@@ -59,6 +65,9 @@ def takes(
             for name in [name for name in named if name not in quick]:
                 if name not in keywords(checked):
                     raise _unknown(checked, name)
+            given, named = tuple(map(plain, given)), {name: plain(value) for name, value in named.items()}
+            for name, value, hint in _values(verb, kinds, given, named):
+                check_type(name, value, hint)
             return verb(*given, **named)
 
         vars(checked).update(option_kinds=kinds, keywords=lambda: [*dict.fromkeys([*quick, *more()])])
@@ -71,6 +80,23 @@ def keywords(verb: Callable[..., Any]) -> list[str]:
     """Names of all that a function takes."""
     names: list[str] = vars(verb)["keywords"]() if "keywords" in vars(verb) else _named(verb)
     return names
+
+
+def _values(
+    verb: Callable[..., Any], kinds: Sequence[Any], given: Sequence[Any], named: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Give name, value and type of all that a function is called with; an option that is None is not given."""
+    parameters = signature(verb).parameters
+    for name, value in signature(verb).bind(*given, **named).arguments.items():
+        if parameters[name].kind is Parameter.VAR_KEYWORD:
+            for key, one in value.items():
+                hints = [types_of(kind)[key] for kind in kinds if key in types_of(kind)]
+                if hints and one is not None:
+                    yield key, one, reduce(or_, hints)
+            continue
+        hint = eval(parameters[name].annotation, vars(modules[verb.__module__]))  # of our own files alone
+        for one in value if parameters[name].kind is Parameter.VAR_POSITIONAL else [value]:
+            yield name, one, hint
 
 
 def _named(verb: Callable[..., Any]) -> list[str]:
@@ -101,43 +127,60 @@ def listed(given: Any) -> tuple[str, ...]:
     return tuple(one for one in texts if one)
 
 
-def check_word(name: str, value: Any, hint: Any) -> None:
-    """Refuse a value that is none of the words that a type names, where it names any (InputError)."""
-    words = [word for kind in alternatives(hint) if get_origin(kind) is Literal for word in get_args(kind)]
-    if words and value is not None and value not in words:
-        raise InputError(f"{flag(name)} is '{value}'", did_you_mean(str(value), words))
+_IN_WORDS: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number", str: "text",
+                             os.PathLike: "a path", Sequence: "several of these", Callable: "a function"}  # fmt: skip
+_WIDER: dict[Any, Any] = {int: Integral, float: (Real, Decimal), complex: Complex, Sequence: Iterable}
 
 
-def check_type(kind: Any, name: str, value: Any) -> None:
-    """Refuse a value, or a type, that a field's annotation does not name; whole numbers do for real ones (InputError).
+def check_type(name: str, value: Any, hint: Any) -> None:
+    """Refuse a value that is of no type that an annotation names, or none of its words (InputError).
 
-    Args:
-        kind: The dataclass.
+    Numbers of numpy's are numbers, whole ones do for real ones, and what `listed` reads may be anything.
     """
-    hint = types_of(kind)[name]
-    check_word(name, value, hint)
-    accepted = {str if get_origin(one) is Literal else one for one in alternatives(hint)}
-    given: type = int if isinstance(value, Integral) and not isinstance(value, bool) else type(value)
-    if isinstance(value, Real) and not isinstance(value, Integral):
-        given = float
-    if given not in accepted and not (given is int and float in accepted):
-        wanted = " or ".join(sorted(one.__name__ for one in accepted))
-        raise InputError(f"{flag(name)} is {value!r}, of type {type(value).__name__}", f"it takes {wanted}")
+    kinds, value = alternatives(hint), plain(value)
+    if (value is None and type(None) in get_args(hint)) or any(_is_of(value, kind) for kind in kinds):
+        return
+    words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    if words and isinstance(value, str):
+        raise InputError(f"{flag(name)} is '{value}'", did_you_mean(value, words))
+    taken = [str if get_origin(kind) is Literal else get_origin(kind) or kind for kind in kinds]
+    taken.sort(key=lambda kind: kind is Sequence)  # several of these, as it is said behind them
+    *others, last = dict.fromkeys(_IN_WORDS.get(kind, kind.__name__) for kind in taken)
+    wanted = f"{', '.join(others)} or {last}" if others else last
+    raise InputError(f"{flag(name)} is {short(repr(value))}, not {wanted}", f"its type is {type(value).__name__}")
+
+
+def check_types(options: Any) -> None:
+    """Refuse a field of a dataclass whose value its annotation does not name (InputError)."""
+    for name, hint in types_of(options.__class__).items():
+        check_type(name, getattr(options, name), hint)
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Tell whether a value is of a type of an annotation; of one that says how it behaves, that is left to its use."""
+    made = get_origin(kind) or kind
+    if made is Literal:
+        return value in get_args(kind)
+    behaviour = getattr(made, "_is_protocol", False) and not getattr(made, "_is_runtime_protocol", False)
+    if made in (Any, tuple) or not isinstance(made, type) or behaviour:
+        return True
+    if isinstance(value, bool):  # which is a whole number to Python
+        return made is bool
+    if made is Sequence and isinstance(value, list | tuple):
+        inner = [one for hint in get_args(kind) for one in alternatives(hint)]
+        return all(isinstance(one, str) or any(_is_of(plain(one), each) for each in inner) for one in value)
+    return isinstance(value, _WIDER.get(made, made)) and not (made is Sequence and isinstance(value, str))
 
 
 def plain(value: Any) -> Any:
     """Numbers of numpy's as Python's own: they end up in JSON."""
+    if type(value).__module__ == "numpy" and value.shape == ():
+        return value.item()
     if isinstance(value, bool):
         return value
     if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real) else value
-
-
-def check_words(options: Any) -> None:
-    """Refuse a field of a dataclass that is none of the words that its type names (InputError)."""
-    for name, hint in types_of(options.__class__).items():
-        check_word(name, getattr(options, name), hint)
 
 
 def own_of(kind: type[Any], given: dict[str, Any]) -> dict[str, Any]:

@@ -156,7 +156,8 @@ def _named(arguments: list[str], error: StreamevalError) -> str:
 
 
 def _fail(arguments: list[str], kind: str, message: str, status: int, **facts: str) -> int:
-    message = without_secrets(message, arguments) + (remark() if status == EXIT_INPUT else "")
+    message = without_secrets(message, arguments)
+    message += remark(message) if status == EXIT_INPUT else ""
     verb = next(iter(arguments), None)
     LOG.write("error", "error", kind=kind, message=message, verb=verb, exit_status=status, **facts)
     if not LOG.as_json:

@@ -37,7 +37,7 @@ _OURS = ("progress", "engine", "served")  # parameters that the command line fil
 _UNPRINTED = {"rows": "left out"}  # what no command prints is not held in memory
 _ENGINE = "local (threads), spark (a session here), or spark:sc://HOST:15002 (a Spark Connect or Sail server)."
 _DRY_RUN = "Say what would be read and written, and write nothing."
-_SEVERAL = Annotated[list[str] | None, Flag(consume_multiple=True, negative_iterable="")]
+_SEVERAL = Annotated[list[str] | None, Flag(consume_multiple=1, negative_iterable="")]
 
 
 def command_of(name: str) -> Callable[..., int | None]:

@@ -16,19 +16,32 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
+from streameval.cli.defaults import key_of, placed
 from streameval.cli.hints import VERBS, FlagsOf, unknown
 from streameval.errors import did_you_mean
+from streameval.text.options import flag
 
 
 def usage(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> str:
-    """Say what is wrong with a command."""
+    """Say what is wrong with a command, or with the defaults of its options."""
+    verb, key = arguments[0], key_of(error)
+    if key is None:
+        return _of_words(flags_of, arguments, error)
+    if isinstance(error, UnknownOptionError):
+        return placed(verb, key, unknown(flags_of, verb, flag(key)))
+    return placed(verb, key, " ".join(str(error).split()))
+
+
+def _of_words(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> str:
+    """Say what is wrong with what was typed."""
     verb = arguments[0]
     if isinstance(error, UnknownOptionError) and verb in VERBS:
         return unknown(flags_of, verb, (error.token.keyword or error.token.value).partition("=")[0])
     if isinstance(error, UnusedCliTokensError):
-        extra = " ".join(error.unused_tokens or [])
-        if Path(extra).is_file() and "--labels" in flags_of(verb):
-            return f"nothing takes '{extra}'. Hint: labels are given by name: --labels {shlex.quote(extra)}"
+        extras = error.unused_tokens or []
+        extra = " ".join(extras)
+        if "--labels" in flags_of(verb):
+            return f"nothing takes '{extra}'. Hint: labels are given by name: --labels {shlex.join(extras)}"
         return f"nothing takes '{extra}'. Hint: options go by name; `streameval {verb} --help` lists them"
     if isinstance(error, MissingArgumentError) and error.argument is not None:
         if error.keyword is not None:
@@ -51,9 +64,23 @@ def _whole(arguments: list[str], error: MissingArgumentError) -> str:
     before = len([*takewhile(lambda word: not word.startswith("-"), typed)])
     if name == "--study" and before > 1 and _is_new_folder(typed[before - 1]):
         return shlex.join(["streameval", verb, *typed[: before - 1], name, typed[before - 1], *typed[before:]])
+    if name.startswith("--") and "--" in typed:
+        return _before_words(verb, typed, name)
     if name.startswith("--"):
         return f"{shlex.join(['streameval', verb, *typed])} {name} {_stand_in(name)}"
     return " ".join([shlex.join(["streameval", verb, *typed[:before]]), name, shlex.join(typed[before:])]).strip()
+
+
+def _before_words(verb: str, typed: list[str], name: str) -> str:
+    """Give the command with an option before `--`, behind which all are words."""
+    at = typed.index("--")
+    options, words = typed[:at], typed[at:]
+    value = _stand_in(name)
+    if name in words:
+        place = words.index(name)
+        value = next(iter(words[place + 1 :]), value)
+        words = words[:place] + words[place + 2 :]
+    return shlex.join(["streameval", verb, *options, name, value, *words])
 
 
 def _is_new_folder(word: str) -> bool:

@@ -17,6 +17,7 @@ from streameval.copies import Unread, paths_of, rows_at_once, trec
 from streameval.copies.column_types import ColumnTypes, column_names, refuse_odd_head, typed, types_of
 from streameval.errors import InputError, NoRowsError
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
+from streameval.labelling.hints import cells
 from streameval.labelling.readers import ROW, Opened, file_digest, is_address, open_bytes, open_source
 from streameval.parquet.files import below, has_pattern, in_file_order, is_text, matching
 from streameval.rows.options import RankingOptions
@@ -177,6 +178,7 @@ def _refuse_rejected(opened: Opened) -> None:
     rejected = opened.rejected().table
     if rejected.num_rows:
         first = rejected.slice(0, 1).to_pylist()[0]
-        raise InputError(f"{opened.name}: {number_of(rejected.num_rows, 'row')} cannot be read "
-                         f"(first: row {first['row']:,}: {' '.join(first['said'].split())[:100]})",
+        said = cells(first["said"]) or f"cannot be read: {' '.join(first['said'].split())[:100]}"
+        more = f", and {number_of(rejected.num_rows - 1, 'more row')} cannot be read" if rejected.num_rows > 1 else ""
+        raise InputError(f"{opened.name}: row {first['row']:,} {said}{more}",
                          "mend or remove them: a ranking has no rows that cannot be read")  # fmt: skip

@@ -39,7 +39,8 @@ _STEP = 4096  # rows: groups end at multiples of it
 _GROUP_ROWS = 1 << 17
 _GROUP_BYTES = 1 << 25
 _LEAST_REPEATS = 8  # of a value, on average
-_PLACE = r"(?:/(part-\d+\.parquet))?(?:: row group (\d+)(?:, row (\d+(?:,\d{3})*))?)?(?=: )"  # in messages
+# in messages
+_PLACE = r"(?:/(part-\d+\.parquet))?(?:: row group (\d+)(?:, row (\d+(?:,\d{3})*) \(from 0\))?)?(?=: |; |$)"
 
 
 def write_copy(unread: Unread, room: Path, progress: Progress, dictionaries: str = OF_FEW_VALUES) -> None:
@@ -137,7 +138,7 @@ def _place_in(copy: Path, source: Any, place: re.Match[str]) -> str:
     before = sum(pq.read_metadata(one).num_rows for one in sorted(copy.glob("part-*.parquet")) if one.name < part)
     groups = pq.read_metadata(copy / part)
     before += sum(groups.row_group(i).num_rows for i in range(int(group)))
-    return f"{name}: row {before + int(row.replace(',', '')):,}"
+    return f"{name}: row {before + int(row.replace(',', '')) + 1:,}"
 
 
 def record_of(folder: Path) -> dict[str, Any] | None:

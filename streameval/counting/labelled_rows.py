@@ -16,13 +16,13 @@ from streameval.errors import InputError
 from streameval.labelling.hints import naming_number, plain, refuse_unreached
 from streameval.labelling.label_values import label_values, refuse_words_of_no_row
 from streameval.labelling.options import LabelMeaning
-from streameval.order.scores import Keys, ScoreOrder
+from streameval.order.scores import Keys, ScoreOrder, missing_rows
 from streameval.rankings.ranking import Ranking
 from streameval.rows import row_groups
 from streameval.rows.row_groups import together
 from streameval.scans.threads import own_room
 from streameval.scans.units import Unit, narrowed, parts_of
-from streameval.text import number_of, those_with
+from streameval.text import number_of, row_of, those_with
 from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 PLAIN = LabelMeaning()
@@ -143,8 +143,9 @@ class LabelledRows:
         if keys.missing:
             for part in unit.parts:
                 self.keys(part)
+            row = next(missing_rows([unit], lambda one: one.read([str(self.score)]).column(0)))
             raise InputError(
-                f"{unit.place}: {those_with(keys.missing, 'item')} no {self.score} (null or NaN)",
+                f"{row}: {those_with(keys.missing, 'item')} no {self.score} (null or NaN)",
                 "every item needs one: it decides its place",
             )
         if keys.low.size:
@@ -228,7 +229,7 @@ def label_numbers(
     column = label_values(column, meaning, place, name)
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
-        raise InputError(f"{place}, row {row + 1:,}: {number_of(column.null_count, 'label')} missing",
+        raise InputError(f"{row_of(place, row)}: {number_of(column.null_count, 'label')} missing",
                          hint or "an exact evaluation needs the label of every item")  # fmt: skip
     kind = column.type
     if pa.types.is_boolean(kind):
@@ -268,6 +269,6 @@ def _bytes(column: pa.ChunkedArray, name: str, place: str, meaning: LabelMeaning
     odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{place}, row {row + 1:,}: label {plain(values[row])} is not 0 or 1",
+        raise InputError(f"{row_of(place, row)}: label {plain(values[row])} is not 0 or 1",
                          naming_number(values[row], values, meaning))  # fmt: skip
     return narrow

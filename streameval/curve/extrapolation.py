@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError
+from streameval.text import short
 from streameval.typing import BoolArray, FloatArray
 
 _SMALL, _LARGE = 1e-8, 1e150  # beyond: the limits β → 0 and β → ∞, to more digits than a float has
@@ -42,6 +43,8 @@ class Extrapolation:
         outside_model (bool array): Where β is imaginary: precision is below X₀, and the paper has no curve through it.
         below_prevalence (bool array): Where the answer is below ρ, which no ranking better than chance has.
         uncertain (bool array): Where recall or precision exceeds .99: many reference curves pass close to such a point.
+        documents (float64 array or None): How many to review for the target recall, where it was said of how many
+            items.
     """
 
     precision: FloatArray
@@ -49,26 +52,34 @@ class Extrapolation:
     outside_model: BoolArray
     below_prevalence: BoolArray
     uncertain: BoolArray
+    documents: FloatArray | None = None
 
 
 def extrapolate(
-    precision: npt.ArrayLike, recall: npt.ArrayLike, prevalence: npt.ArrayLike, target: npt.ArrayLike
+    precision: npt.ArrayLike,
+    recall: npt.ArrayLike,
+    prevalence: npt.ArrayLike,
+    target: npt.ArrayLike,
+    items: int | None = None,
 ) -> Extrapolation:
     """Extrapolate precision at a recall to the precision at a target recall (eq. 11 and 12).
 
     Args:
         precision (array-like): P, in (ρ, 1]. At 1, β is infinite and precision 1 everywhere.
         recall, prevalence, target (array-like, broadcast together): R, ρ and R_T, each in (0, 1).
+        items: Items that the list was taken from.
 
     Raises:
-        InputError: A value outside its range; precision not above prevalence, or recall 1, which every reference curve
-            has.
+        InputError: What is no number, or outside its range; precision not above prevalence, or recall 1, which every
+            reference curve has.
 
     >>> float(extrapolate(0.6, 0.8, 0.03, 0.75).precision.round(4))
     0.6744
     """
-    given = [np.asarray(x, dtype=np.float64) for x in (precision, recall, prevalence, target)]
-    p, r, rho, to = np.broadcast_arrays(*given)
+    if items is not None and items < 1:
+        raise InputError(f"--items is {items:,}", "give a whole number, 1 or more")
+    point = {"precision": precision, "recall": recall, "prevalence": prevalence, "target recall": target}
+    p, r, rho, to = np.broadcast_arrays(*(_numbers(name, values) for name, values in point.items()))
     for name, values in (("recall", r), ("prevalence", rho), ("target recall", to)):
         _check(name, values, (values > 0) & (values < 1), "(0, 1)")
     _check("precision", p, (p > 0) & (p <= 1), "(0, 1]")
@@ -81,7 +92,16 @@ def extrapolate(
     odds = (1 - rho) / rho
     shape = shape_through(r, r * (1 - p) / p / odds)
     extrapolated = np.asarray(precision_of(to, rho, shape))
-    return Extrapolation(extrapolated, shape, shape < 0, extrapolated < rho, (r > _NEAR_ONE) | (p > _NEAR_ONE))
+    uncertain = (r > _NEAR_ONE) | (p > _NEAR_ONE)
+    review = None if items is None else documents(rho, items, to, extrapolated)
+    return Extrapolation(extrapolated, shape, shape < 0, extrapolated < rho, uncertain, review)
+
+
+def _numbers(name: str, values: npt.ArrayLike) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is {short(repr(values))}, which is no number", "such as 0.8") from error
 
 
 def _check(name: str, values: FloatArray, good: BoolArray, interval: str) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.judges.options import JudgeColumn
 from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
-from streameval.text import short
+from streameval.text import row_of, short
 from streameval.typing import AnyArray, BoolArray, FloatArray, Int64Array, UInt8Array
 
 MOST_CLASSES = 8  # the one of items without an answer among them
@@ -118,7 +118,7 @@ class Judge:
         if np.fmin.reduce(numbers, initial=0) < 0 or np.fmax.reduce(numbers, initial=1) > 1:
             odd = np.flatnonzero((numbers < 0) | (numbers > 1))
         if odd.size:
-            raise InputError(f"{place}, row {odd[0] + 1:,}: {named} has {numbers[odd[0]]:g}", UNDERSTOOD)
+            raise InputError(f"{row_of(place, odd[0])}: {named} has {numbers[odd[0]]:g}", UNDERSTOOD)
         return numbers if numbers.dtype.kind == "f" else numbers.astype(np.bool_)
 
 
@@ -168,7 +168,7 @@ def _spoken(values: pa.ChunkedArray, named: str, place: str) -> FloatArray:
     odd = np.flatnonzero((numbers < 0) | (numbers > 1))
     if odd.size:
         word = short(str(encoded[int(odd[0])].as_py()))
-        raise InputError(f"{place}, row {odd[0] + 1:,}: {named} has {word!r}", UNDERSTOOD)
+        raise InputError(f"{row_of(place, odd[0])}: {named} has {word!r}", UNDERSTOOD)
     return numbers
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from typing import Protocol
@@ -36,6 +37,21 @@ def plain(value: float) -> str:
     return np.format_float_positional(value, trim="-")
 
 
+_CELLS = {  # as DuckDB begins to say of a row that it cannot split
+    "MISSING COLUMNS: ": "has too few columns (was the file cut off?)",
+    "TOO MANY COLUMNS: ": "has too many columns (is a cell with a comma in quotes?)",
+}
+
+
+def cells(said: str) -> str | None:
+    """Say of a row whether its cells are too few or too many; None where something else is wrong with it.
+
+    Args:
+        said: What the reader of the table says of it.
+    """
+    return next((meaning for start, meaning in _CELLS.items() if said.startswith(start)), None)
+
+
 def naming_word(word: str, words: AnyWords) -> str:
     """Tell how to say what a word means, beside those that are named already.
 
@@ -44,9 +60,13 @@ def naming_word(word: str, words: AnyWords) -> str:
     '--positive and --negative say what words mean, such as --positive fraud'
     >>> naming_word("not sure", NamedWords(("good",), ("bad",)))
     "name it too: --positive 'good,not sure' or --negative 'bad,not sure'"
+    >>> naming_word("1,0", NamedWords())
+    'a decimal comma is written as a point, and of several labels in one cell each gets a row'
     """
     if word.startswith(("[", "{")):
         return "give one label per item"
+    if re.fullmatch(r"[-+]?\d+(,\d+)+", word):
+        return "a decimal comma is written as a point, and of several labels in one cell each gets a row"
     if "," in word:
         return "a word that --positive or --negative names has no comma: give it another one"
     yes, no = (f"{option} {shlex.quote(','.join((*named, word)))}" for option, named in

@@ -13,6 +13,7 @@ from streameval.errors import InputError
 from streameval.labelling.hints import naming_word
 from streameval.labelling.options import LabelMeaning, is_finite
 from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
+from streameval.text import row_of
 
 _SHOWN = 6  # words in a message
 
@@ -46,7 +47,7 @@ def label_values(column: pa.ChunkedArray, meaning: LabelMeaning, place: str, nam
         strange = pa.array([at for at, value in enumerate(values) if value is None], coded.indices.type)
         row = pc.is_in(coded.indices, value_set=strange).index(True).as_py()
         raise InputError(
-            f"{place}, row {row + 1:,}: {name} is '{coded[row].as_py()[:40]}', neither 0/1, yes/no nor a number",
+            f"{row_of(place, row)}: {name} is '{coded[row].as_py()[:40]}', neither 0/1, yes/no nor a number",
             naming_word(coded[row].as_py().strip(), meaning),
         )
     decided = pa.array(values, pa.float64(), from_pandas=True)
@@ -61,7 +62,7 @@ def _only_elements(column: pa.ChunkedArray, place: str, name: str) -> pa.Chunked
     several = pc.greater(pc.list_value_length(lists), 1)
     if pc.any(several).as_py():
         row = several.index(True).as_py()
-        raise InputError(f"{place}, row {row + 1:,}: {name} is a list of {len(lists[row].as_py())} labels",
+        raise InputError(f"{row_of(place, row)}: {name} is a list of {len(lists[row].as_py())} labels",
                          "give one label per item")  # fmt: skip
     at = np.full(len(lists), -1)
     at[pc.list_parent_indices(lists).to_numpy()] = np.arange(len(lists.flatten()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, listed, option
+from streameval.options import listed, option
 
 if TYPE_CHECKING:
     from streameval.labelling.rules import VoteRule
@@ -77,7 +78,6 @@ class AnswerColumns(NamedWords):
 
     def __post_init__(self) -> None:
         """Check what can be checked without a source."""
-        check_words(self)
         if self.on is not None and not isinstance(self.on, str):
             object.__setattr__(self, "on", ",".join(listed(self.on)))
         check_label_words(self, "vote")
@@ -193,9 +193,13 @@ class AskOptions:
     ask: str | None = option(None, "What to ask about every item, such as 'Do both mean the same?'.")
     positive: str | None = option(None, "Word for a positive answer (default: yes, where something is asked).")
     negative: str | None = option(None, "Word for a negative answer (default: no, where something is asked).")
-    guidelines: str | None = option(None, "Markdown file that says how to answer; on the page, key g shows it.")
+    guidelines: str | os.PathLike[str] | None = option(
+        None, "Markdown file that says how to answer; on the page, key g shows it."
+    )
     image: tuple[str, ...] = option((), "Columns that hold pictures: paths, web addresses or bytes.")
-    image_root: str | None = option(None, "Folder that pictures have to be in (default: that of the list).")
+    image_root: str | os.PathLike[str] | None = option(
+        None, "Folder that pictures have to be in (default: that of the list)."
+    )
 
     def __post_init__(self) -> None:
         """Read columns that are separated by commas."""
@@ -294,6 +298,5 @@ class ReuseOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without the files."""
-        check_words(self)
         if self.reuse is None and self.labels_unseen_by_model is not None:
             raise InputError("no labels are reused, so the model has seen none", "give them with --reuse FILE")

@@ -18,7 +18,7 @@ from streameval.errors import InputError, NothingMetError, StudyError
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import BY_FILE, SourceColumns, find
 from streameval.labelling.duckdb_session import Connection, literal, one_line_errors
-from streameval.labelling.hints import naming_word
+from streameval.labelling.hints import cells, naming_word
 from streameval.labelling.key_forms import first_of_each, is_integer, refuse_ambiguous
 from streameval.labelling.match_items import Items, Join, match_keys, refuse_other_items, shared_keys
 from streameval.labelling.options import LabelColumns
@@ -249,7 +249,8 @@ class _VoteReading:
         self._refuse_first(table, "unknown", key, hint, strange)
         if broken.num_rows:
             first = broken.slice(0, 1).to_pylist()[0]
-            raise InputError(f"{name}: row {first['row']:,} cannot be read ({first['said'][:80]})")
+            what = cells(first["said"]) or f"cannot be read ({first['said'][:80]})"
+            raise InputError(f"{name}: row {first['row']:,} {what}", "every row has a cell for each name in the head")
         if states:
             raise InputError(f"{name}: none of its {len(states):,} rows about planned items has a label yet")
         raise NothingMetError(

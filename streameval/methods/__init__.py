@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from streameval.errors import InputError, StudyError, did_you_mean
-from streameval.options import check_type, plain
+from streameval.options import check_type, plain, types_of
 from streameval.text.options import flag
 
 if TYPE_CHECKING:  # help texts name the parameters of methods, and need none of this
@@ -241,7 +241,7 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
             owners = [other for other, kind in declared().items() if key in parameter_names(kind)]
             hint = " or ".join(f"--method={owner}" for owner in owners) or did_you_mean(key, accepted)
             raise InputError(f"method {name} has no parameter {flag(key)}", hint)
-        check_type(method, key, given[key])
+        check_type(key, given[key], types_of(method)[key])
     return method(**{key: plain(value) for key, value in given.items()})
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.order.by_score import ByScore
-from streameval.order.scores import Keys
+from streameval.order.scores import Keys, missing_rows
 from streameval.scans.threads import each_unit
 from streameval.scans.units import Unit
 from streameval.text import those_with
@@ -54,8 +54,9 @@ def _of_unit(order: ByScore, unit: Unit, wanted: Keys) -> int:
             same &= keys.low <= wanted.low[0]
         count += int(np.count_nonzero(before | same))
     if missing and order.options.nan == "refuse":
+        row = next(missing_rows([unit], lambda one: one.read([order.score]).column(0)))
         raise InputError(
-            f"{unit.place}: {those_with(missing, 'item')} no {order.score} (null or NaN)",
+            f"{row}: {those_with(missing, 'item')} no {order.score} (null or NaN)",
             "every item needs a score, or put these last with --nan=last",
         )
     return count

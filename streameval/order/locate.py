@@ -8,6 +8,7 @@ then by position, as often as needed.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -256,9 +257,9 @@ def locate(
 
 def missing_scores(scan: Scan, count: int) -> InputError:
     """Make the error of items without a score."""
-    places = "; ".join(f"{unit.place}, row {row + 1:,}" for unit, row in scan.missing_places())
+    places = "; ".join(islice(scan.missing_rows(), 3))
     return InputError(
-        f"{those_with(count, 'item')} no {scan.score} (null or NaN; first: {places})",
+        f"{those_with(count, 'item')} no {scan.score} (null or NaN), first: {places}",
         "every item needs a score, or put these last with --nan=last",
     )
 

@@ -20,9 +20,9 @@ from streameval.kernels.jit import read_only, small
 from streameval.kernels.order import LAST, NULL_WORD, SEED, WIDE_WORD, add_strings, add_words, position_hashes
 from streameval.order.bins import OrderWords
 from streameval.order.item_keys import as_whole, key_type, refuse_inexact, stored_type
-from streameval.order.scores import Keys, ScoreOrder
+from streameval.order.scores import Keys, ScoreOrder, missing_rows
 from streameval.rows.options import RankingOptions
-from streameval.scans.units import Unit, parts_of
+from streameval.scans.units import Unit
 from streameval.typing import AnyArray, BoolArray, Int64Array, UInt32Array, UInt64Array
 
 if TYPE_CHECKING:
@@ -267,16 +267,9 @@ class Scan:
             tie = np.zeros(rows.size, np.uint64) if hashes is None else hashes[rows]
         return OrderWords(keys.key[rows], low, tie, positions.view(np.uint64))
 
-    def missing_places(self, limit: int = 3) -> Iterator[tuple[Unit, int]]:
-        """First rows whose score is null or NaN, in stored order."""
-        for unit in parts_of(self.units):
-            scores = self.column(unit)
-            gone = scores.is_null(nan_is_null=True).combine_chunks().to_numpy(zero_copy_only=False)
-            for row in np.flatnonzero(gone).tolist():
-                yield unit, row
-                limit -= 1
-                if not limit:
-                    return
+    def missing_rows(self) -> Iterator[str]:
+        """Name the rows whose score is null or NaN, in stored order."""
+        return missing_rows(self.units, self.column)
 
 
 def _not_here(positions: Int64Array) -> UInt64Array:

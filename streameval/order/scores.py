@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,13 +19,27 @@ from streameval.kernels.order import (
     float64_keys,
     int64_keys,
 )
+from streameval.scans.units import Unit, parts_of
 from streameval.struct_fields import hint_for
+from streameval.text import row_of
 from streameval.typing import AnyArray, UInt64Array
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SIGN = np.uint64(1 << 63)
 _HALF = pa.float16()
 _HALF_BITS = np.uint64(32)
+
+
+def missing_rows(units: Iterable[Unit], column: Callable[[Unit], pa.ChunkedArray]) -> Iterator[str]:
+    """Name the rows whose score is null or NaN, in stored order.
+
+    Args:
+        column: Reads the scores of a unit.
+    """
+    for unit in parts_of([*units]):
+        gone = column(unit).is_null(nan_is_null=True).combine_chunks().to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(gone).tolist():
+            yield row_of(unit.place, row)
 
 
 @dataclass(frozen=True)

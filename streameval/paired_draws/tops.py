@@ -337,7 +337,7 @@ def refuse_missing(rankings: Sequence[Ranking], count: int) -> None:
     for ranking in rankings if count else ():
         if ranking.order is not None and ranking.order.options.nan == "refuse":
             scan = ranking.order.scan_all(1)
-            if next(scan.missing_places(1), None) is not None:
+            if next(scan.missing_rows(), None) is not None:
                 raise missing_scores(scan, count)
 
 

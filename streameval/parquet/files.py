@@ -56,7 +56,7 @@ def list_files(
     """
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not sources:
-        raise InputError("no ranking was given")
+        raise InputError("no ranking was given", "name its files, their folder or a glob, such as ranking/")
     links: list[str] = []
     found = [file for one in sources for file in _expand(os.fspath(one), file_order, links)]
     if len(sources) == 1 and not links:

@@ -21,6 +21,7 @@ from streameval.kernels.page_index import column_index
 from streameval.kernels.sorted_sets import isin
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of
 from streameval.parquet.undecodable import why_undecodable
+from streameval.text import row_of
 from streameval.typing import AnyArray, BoolArray, Int64Array, UInt8Array
 
 RESTORE = "the file was damaged after it was written, or its writer is at fault; restore it"
@@ -361,7 +362,7 @@ def check_text(values: pa.ChunkedArray, name: str, rows: Iterable[tuple[str, int
                 (text.as_py() or b"").decode()
             except UnicodeDecodeError:
                 raise InputError(
-                    f"{place}, row {row + 1:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
+                    f"{row_of(place, row)}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
                     "correct it where it is written, or leave the column out with --columns",
                 ) from None
     raise InputError(f"{next(places)[0]}, column '{name}': cannot be used ({broken})") from broken

@@ -26,7 +26,7 @@ from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.scans.threads import own_room
 from streameval.scans.units import Unit
-from streameval.text import number_of
+from streameval.text import number_of, row_of
 from streameval.typing import AnyArray, BoolArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 
 _SECOND_SEED = SEED ^ np.uint64(0x5851F42D4C957F2D)
@@ -277,7 +277,8 @@ def refuse_nameless(names: pa.Table, place: str, hint: str) -> None:
     for name, column in zip(names.column_names, names.columns, strict=True):
         if count := missing(column):
             what = "null or NaN" if pa.types.is_floating(stored_type(column.type)) else "null"
-            raise InputError(f"{place}: {number_of(count, 'row')} without {name} ({what})", hint)
+            row = column.is_null(nan_is_null=what != "null").index(True).as_py()
+            raise InputError(f"{row_of(place, row)}: {number_of(count, 'row')} without {name} ({what})", hint)
     refuse_inexact(names, place)
 
 
@@ -325,7 +326,7 @@ def _refuse_no_grade(values: AnyArray, place: str, words: LabelMeaning = PLAIN) 
     if np.any(odd):
         row = int(np.argmax(odd))
         raise InputError(
-            f"{place}, row {row + 1:,}: label {plain(values[row])} is not a whole number from 0 to {_HIGHEST:,}",
+            f"{row_of(place, row)}: label {plain(values[row])} is not a whole number from 0 to {_HIGHEST:,}",
             _made_grades(values, values[row], words),
         )
 

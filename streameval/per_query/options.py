@@ -7,17 +7,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil, floor
-from numbers import Integral
 from typing import Any, Literal
 
 from streameval.errors import InputError
 from streameval.labelling.options import LabelMeaning
-from streameval.options import check_words, listed, option
+from streameval.options import check_types, listed, option
 from streameval.questions import Question
 from streameval.questions.cutoffs import plain
 from streameval.questions.other_names import ELEVEN_POINTS, rank_biased, read_other
 from streameval.text import number_of
-from streameval.text.options import flag
 
 _MOST_CUTOFFS, _MOST_OPTIONAL = 20, 40
 _RANK_BIASED = re.compile(r"rbp(\.(?=\d*[1-9])\d{1,6})")
@@ -70,7 +68,6 @@ class PerRanking:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_words(self)
         _ = self.words
         for name in ("per", "at"):
             object.__setattr__(self, name, listed(getattr(self, name)))
@@ -223,14 +220,11 @@ class RankingsDraw:
 
     def __post_init__(self) -> None:
         """Check every value."""
+        check_types(self)
         object.__setattr__(self, "per", listed(self.per))
         object.__setattr__(self, "at", listed("10" if self.at is None else self.at))
         if not 0 < self.confidence < 1:
             raise InputError(f"--confidence is {self.confidence}, outside (0, 1)", "0.95 is usual")
-        for name in ("rankings", "budget"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral)):
-                raise InputError(f"{flag(name)} is {value!r}, not a whole number", "give one number, such as 1000")
         if self.rankings is not None and self.budget is not None:
             raise InputError("--rankings and --budget were both given, and a plan is made for one", "leave one out")
         if self.rankings is not None and self.rankings < 1:

@@ -58,7 +58,7 @@ class Asking:
                 object.__setattr__(self, name, _share(name, value, least, most))
         for name in ("round", "budget"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            if value is not None and value < 1:
                 raise InputError(f"{flag(name)} is {value!r}", "it takes a whole number, 1 at least")
 
     @property

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, listed, option
+from streameval.options import listed, option
 from streameval.questions import Question
 from streameval.questions.asking import CONFIDENCE
 from streameval.questions.cutoffs import Cutoff
@@ -61,7 +61,6 @@ class Comparing:
 
     def __post_init__(self) -> None:
         """Check every value, and read the cutoffs."""
-        check_words(self)
         for name in ("within", "confidence"):
             object.__setattr__(self, name, _share(name, getattr(self, name)))
         if not 0 < self.min_precision < 1:

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from streameval.errors import InputError, StudyError
+from streameval.options import takes
 from streameval.parquet.files import has_pattern, is_text
 from streameval.rankings.copied import refuse_lost
 from streameval.rankings.ranking import Ranking
@@ -15,6 +16,7 @@ from streameval.stores.clients import is_known
 from streameval.types import Plan
 
 
+@takes()
 def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     """Open a ranking of any kind of storage, in stored order or by score.
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval.labelling.options import is_finite
+from streameval.labelling.hints import cells, naming_word
+from streameval.labelling.options import NamedWords, is_finite
 from streameval.study.vote_store import read_with
 from streameval.text import number_of, short
 
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 _SHOWN = 20  # words
 _MOST_FILES = 4  # that are named
 _TROUBLE = ("undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
-_CELLS = {  # of rows that are put aside, as DuckDB names it
-    "MISSING COLUMNS: ": " has too few columns (was the file cut off?)",
-    "TOO MANY COLUMNS: ": " has too many columns (is a cell with a comma in quotes?)",
-}
 
 
 def trouble(issues: pa.Table, account: Mapping[str, int]) -> list[str]:
@@ -73,11 +70,13 @@ def _unreadable(issues: pa.Table, count: int) -> Iterator[str]:
         (first,) = issues.slice(at, 1).to_pylist()
         more = f", and {count - 1:,} more" if count > 1 else ""
         value = first["value"] or ""
-        cells = next((said for kind, said in _CELLS.items() if value.startswith(kind)), "")
-        mapped = "" if cells or is_finite(value) else "; --positive and --negative say what words mean"
-        where = place_of({**first, "value": None} if cells else first).removeprefix("unreadable ")
-        where = where.removeprefix("at ") if cells else where
-        yield f"Unreadable: {where}{cells}{more}{mapped}."
+        split = cells(value)
+        mapped = (
+            "" if split or is_finite(value) else f"; {naming_word(value.strip(), NamedWords()).partition(', such')[0]}"
+        )
+        where = place_of({**first, "value": None} if split else first).removeprefix("unreadable ")
+        where = f"{where.removeprefix('at ')} {split}" if split else where
+        yield f"Unreadable: {where}{more}{mapped}."
 
 
 def _words(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, listed, option, own_of
+from streameval.options import check_types, listed, option, own_of
 
 if TYPE_CHECKING:
     from streameval.types import Plan
@@ -44,7 +44,7 @@ class RankingOptions:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_words(self)
+        check_types(self)
         object.__setattr__(self, "key", listed(self.key))
         if not 0 < self.memory < 1e6:
             raise InputError(f"--memory is {self.memory}", "give gigabytes, such as 2")

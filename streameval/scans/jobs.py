@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -177,6 +177,7 @@ class Job(ABC, Generic[P]):
         """The same for workers; None where it is done here before they would have begun."""
 
 
+@runtime_checkable
 class Engine(Protocol):
     """What runs the scans of a list: a dataclass whose fields are its settings.
 

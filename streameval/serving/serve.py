@@ -35,7 +35,7 @@ def bound(host: str, port: int) -> socket.socket:
     if not host:
         raise InputError("--host is empty, which would be every address of this machine", "--host 127.0.0.1")
     if not 0 <= port < 1 << 16:
-        raise InputError(f"--port is {port}, and ports end at 65535", "0 takes any that is free")
+        raise InputError(f"--port is {port}, and ports are 0 to 65535", "0 takes any that is free")
     try:
         return socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_QUEUE

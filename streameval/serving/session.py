@@ -24,6 +24,8 @@ from streameval.serving.messages import SentAnswer, SentWork
 from streameval.study import Study
 from streameval.study.answer_journal import IDENTITY, PageAnswer
 from streameval.study.judging import last_judging, tally_stored
+from streameval.study.provenance import rules_of
+from streameval.study.results import SUMMARY
 
 _LATEST = timedelta(days=365)  # how long an answer may have waited in a browser
 _SHOWN_AGAIN = 20  # of one's own answers, after the page is loaded again
@@ -288,11 +290,11 @@ class LabellingSession:
 
     def _evaluate(self, counted: int) -> None:
         folder = self._folder
-        kind, judging = self._kind, last_judging(folder)
-        given = {name: getattr(judging, name) for name in ("vote", "prefer", "label_error")}
+        kind = self._kind
         with folder.changing():
+            rules = rules_of(folder.summary()) if (folder.folder / SUMMARY).exists() else {}
             found = kind.evaluate(
-                folder, [], {key: one for key, one in given.items() if key in kind.accepts("evaluate")}
+                folder, [], {key: one for key, one in rules.items() if key in kind.accepts("evaluate")}
             )
         plan = folder.plan()
         standing = found.standing(str(folder.folder), folder.folder.resolve().name, plan, kind.planned.subject(plan))

@@ -98,7 +98,7 @@ def _by_score(
     located = [locate(scan, cutoffs, limit_bytes, order.options.nan, progress)]
     if located[0].missing:
         raise InputError(
-            f"{those_with(located[0].missing, 'item')} no {scan.score}",
+            f"{those_with(located[0].missing, 'item')} no {scan.score}, first: {next(scan.missing_rows())}",
             "to count slices or classes every item needs one",
         )
     searched = [code for code, ranks in enumerate(wanted) if ranks.size]

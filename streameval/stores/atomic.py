@@ -24,6 +24,7 @@ from streameval.process.interrupts import held
 from streameval.process.system import sync
 from streameval.stores import checksum
 from streameval.stores.temporary import temporary_folder
+from streameval.text.options import flag
 
 Writer = Callable[[str], None]
 Existing = Literal["kept", "replaced"]
@@ -49,6 +50,20 @@ def write_all(files: Mapping[Path, Writer]) -> None:
             os.replace(temporary, path)
 
     _write(files, place)
+
+
+def refuse_needless(existing: Existing, **places: object) -> None:
+    """Refuse to replace files where none is written.
+
+    Args:
+        places: Where each option has files written, by its name; None where it was not given.
+
+    Raises:
+        InputError: They may be replaced, and none is named.
+    """
+    if existing == "replaced" and not any(place is not None for place in places.values()):
+        named = " or ".join(map(flag, places))
+        raise InputError("--overwrite replaces a file, and none is named", f"name it with {named}")
 
 
 def write_out(files: Mapping[Path, Writer], existing: Existing = "kept", hint: str | None = None) -> None:

@@ -97,7 +97,7 @@ def evaluate_commands(tables: Sequence[Mapping[str, Any]], summary: Mapping[str,
         lines += [["labels", study, "--forget", name] for name in forgotten]
     if not lines or lines[-1][0] == "labels":
         lines.append(["evaluate", study])
-    judged = _judged(summary)
+    judged = rules_of(summary)
     votes = flags({"vote": judged.get("vote")})  # grades are refused without
     lines = [[*line, *votes] if line[0] == "evaluate" else line for line in lines[:-1]] + lines[-1:]
     lines[-1] += flags(judged)
@@ -116,8 +116,8 @@ def plan_command(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "pl
     return shlex.join(["streameval", verb, *map(str, source), "--study", study, *given, *options])
 
 
-def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of `evaluate` that are not as they are by default."""
+def rules_of(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the `evaluate` that wrote a summary, as far as they are not as by default."""
     how = {key: summary.get(key) for key in ("misses", "vote", "prefer", "label_error", "assume")}
     if "misses_from" in summary:
         how = {**how, "misses": None, "misses_from": summary["misses_from"]["study"]}

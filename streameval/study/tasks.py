@@ -126,7 +126,7 @@ def question_file(folder: Study, question: TaskQuestion) -> dict[Path, atomic.Wr
     return {folder.folder / _NAME: atomic.json_object(asdict(question))}
 
 
-def _read(name: str) -> str:
+def _read(name: str | os.PathLike[str]) -> str:
     try:
         return Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -58,6 +58,18 @@ def number_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def row_of(place: str, row: int) -> str:
+    """Name a row of a place: within a row group it counts from 0, as row groups do for every reader of Parquet.
+
+    Args:
+        row: From 0.
+
+    >>> row_of("a.parquet: row group 0", 17), row_of("column 'label'", 17)
+    ('a.parquet: row group 0, row 17 (from 0)', "column 'label', row 18")
+    """
+    return f"{place}, row {row:,} (from 0)" if ": row group " in place else f"{place}, row {row + 1:,}"
+
+
 def those_with(count: int, noun: str) -> str:
     """Say how many have something, or lack it.
 

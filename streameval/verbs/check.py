@@ -15,6 +15,7 @@ from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE, InputErr
 from streameval.kinds import kind_of, results_of
 from streameval.kinds.results import StudyResult
 from streameval.notebook import Tabular
+from streameval.options import takes
 from streameval.printed import Event, Printed
 from streameval.questions import CONDITION, Condition, Outcome, Question
 from streameval.questions import conditions as read_conditions
@@ -118,6 +119,7 @@ class Checks(ShowsItself, Tabular):
         return pa.Table.from_pylist([one.as_dict() for one in self.checked], schema=pa.schema(kinds))
 
 
+@takes()
 def check(
     study: str | os.PathLike[str],
     conditions: str | Question | Sequence[str | Question] = (),

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from streameval.errors import InputError
 from streameval.kinds import answering, results_of
+from streameval.options import takes
 from streameval.printed import Event, Printed
 from streameval.reporting.simulation import kind_of as kind_of_picture
-from streameval.stores.atomic import Existing
+from streameval.stores.atomic import Existing, refuse_needless
 from streameval.study import Study
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from streameval.kinds.rankings.comparison import RankingsComparison
 
 
+@takes()
 def compare(
     a: str | os.PathLike[str],
     b: str | os.PathLike[str],
@@ -57,6 +59,7 @@ def compare(
             that stands there and differs.
         StudyError: No results, or those of a study that has grown since.
     """
+    refuse_needless(existing, out=out, plot=plot)
     if not 0 < confidence < 1:
         raise InputError(f"--confidence is {confidence}, outside (0, 1)", "0.95 is usual")
     if plot is not None:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from streameval.errors import InputError, OutsideError
+from streameval.options import takes
 from streameval.printed import Event, Printed
 from streameval.progress import Progress, silent
 
@@ -25,6 +26,7 @@ class Compiled:
     folder: str
 
 
+@takes()
 def compile(*, progress: Progress = silent) -> Compiled:
     """Compile for an image.
 

@@ -23,6 +23,7 @@ from streameval.rankings import open_ranking
 from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.text import Columns, Paragraph
 from streameval.rows.options import RankingOptions, described
+from streameval.text.options import flag
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,6 +126,9 @@ def cost(
     priced(0, price_per_label)
     asked = described(options, parameters)
     given = {key: value for key, value in parameters.items() if value is not None}
+    if sample_size is not None and (other := [name for name in ("questions", "against") if name in given]):
+        what = f"--sample-size says what a sample is worth for a curve, and {flag(other[0])} is no question of a curve"
+        raise InputError(what, "ask for the cost of each by itself")
     kind = kind_for("cost", given)
     if isinstance(counted, Integral | float):
         n_items = int(counted)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from streameval.errors import InputError, check_misses
 from streameval.kinds import answering, results_of
+from streameval.options import takes
 from streameval.parquet.account import Forecast
 from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
@@ -20,6 +21,7 @@ from streameval.study import Study
 from streameval.study.cut_files import MANIFEST, Cut, forecast_cut
 
 
+@takes()
 def cut(
     study: str | os.PathLike[str],
     cutoff: str | int | Cutoff,

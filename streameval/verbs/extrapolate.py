@@ -17,7 +17,7 @@ from streameval.curve.extrapolation import extrapolate as from_point
 from streameval.errors import InputError, StudyError
 from streameval.kinds import answering
 from streameval.metrics import cutoffs
-from streameval.options import listed
+from streameval.options import listed, takes
 from streameval.printed import Printed
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff, number
@@ -29,11 +29,14 @@ _FORM = "STUDY precision@recall:0.75, or precision@recall:0.8=0.6 prevalence=0.0
 
 
 @overload
-def extrapolate(precision: ArrayLike, recall: ArrayLike, prevalence: ArrayLike, target: ArrayLike) -> Extrapolation: ...
+def extrapolate(
+    precision: ArrayLike, recall: ArrayLike, prevalence: ArrayLike, target: ArrayLike, *, items: int | None = None
+) -> Extrapolation: ...
 @overload
 def extrapolate(
     *given: str | os.PathLike[str], at: int | str | Sequence[int | str] | None = None, items: int | None = None
 ) -> Extrapolation | tuple[pa.Table, Curve]: ...
+@takes()
 def extrapolate(
     *given: Any,
     at: int | str | Sequence[int | str] | None = None,
@@ -56,7 +59,7 @@ def extrapolate(
             four numbers or arrays: `precision`, `recall`, `prevalence`, `target`, which go by name too.
         at: Cutoffs of the study to extrapolate from, separated by commas (default: the powers of ten).
         items: Items that the list was taken from: says how many documents to review for the recall that is wanted. In
-            Python only of a study (`extrapolate_study`); of a point, `documents` of `streameval.curve.extrapolation`.
+            Python `documents` of what is returned.
         precision (array-like): In Python: P, in (ρ, 1]. At 1, β is infinite and precision 1 everywhere.
         recall, prevalence, target (array-like, broadcast together): In Python: R, ρ and R_T, each in (0, 1).
 
@@ -75,18 +78,18 @@ def extrapolate(
     point = {"precision": precision, "recall": recall, "prevalence": prevalence, "target": target}
     named: dict[str, Any] = {name: value for name, value in point.items() if value is not None}
     if named or (given and not any(isinstance(one, str | os.PathLike) for one in given)):
-        if at is not None or items is not None:
-            raise InputError("--at and --items go with a study", _FORM)
-        return from_point(*given, **named)
+        if at is not None:
+            raise InputError("--at names cutoffs of a study", _FORM)
+        numbers = dict(zip(point, given, strict=False)) | named
+        if not len(given) + len(named) == len(numbers) == len(point):
+            raise InputError(f"a point is {', '.join(point)}", "give each of the four once")
+        return from_point(**numbers, items=items)
     basis, to = _asked(given)
     if _is_study(basis):
         return extrapolate_study(basis[0], to=to, at=at, items=items)
     if at is not None:
         raise InputError("--at names cutoffs of a study", "give its folder in place of a point, or leave out --at")
-    found = from_point(*_point(basis), to)
-    if items is not None and items < 1:
-        raise InputError(f"--items is {items:,}", "give a whole number, 1 or more")
-    return found
+    return from_point(*_point(basis), to, items=items)
 
 
 def _asked(given: Sequence[Any]) -> tuple[Sequence[Any], float]:
@@ -128,6 +131,7 @@ def _point(measurements: Sequence[str]) -> tuple[float, float, float]:
     return values["precision"], values["recall"], values["prevalence"]
 
 
+@takes()
 def extrapolate_study(
     study: str | os.PathLike[str],
     *,
@@ -217,7 +221,7 @@ def printed(
     """Print the precision at the other recall, and what to know of it."""
     basis, to = _asked(given)
     if isinstance(found, Extrapolation):
-        return _of_point(found, _point(basis)[2], to, items)
+        return _of_point(found, to, items)
     table, curve = found
     rows = table.to_pylist()
     names = ("extrapolated_lower", "extrapolated", "extrapolated_upper")
@@ -245,7 +249,7 @@ def printed(
 _OUTSIDE = "Outside the paper's model: no real beta gives a precision so close to prevalence."
 
 
-def _of_point(estimate: Extrapolation, prevalence: float, to: float, items: int | None) -> Printed:
+def _of_point(estimate: Extrapolation, to: float, items: int | None) -> Printed:
     answer, shape = float(estimate.precision), float(estimate.shape)
     warnings = _warnings(estimate)
     facts: dict[str, Any] = {
@@ -257,8 +261,8 @@ def _of_point(estimate: Extrapolation, prevalence: float, to: float, items: int 
         "warnings": warnings,
     }
     lines = [f"Precision at recall {to:g}: {answer:.4f}"]
-    if items is not None:
-        facts["documents"] = float(documents(prevalence, items, to, answer))
+    if estimate.documents is not None:
+        facts["documents"] = float(estimate.documents)
         lines.append(f"Documents to review for it: {facts['documents']:,.0f} of {items:,}")
     return Printed(facts, [*lines, *warnings])
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from streameval.kinds import kind_of
+from streameval.options import takes
 from streameval.printed import Event, Printed
 from streameval.reporting.next_step import results_again
 from streameval.reporting.progress import ProgressResult
@@ -20,6 +21,7 @@ from streameval.text import number_of
 def labels(study: str | os.PathLike[str]) -> LabellingProgress: ...
 @overload
 def labels(study: str | os.PathLike[str], *, forget: Sequence[str] | str) -> dict[str, int]: ...
+@takes()
 def labels(
     study: str | os.PathLike[str], *, forget: Sequence[Any] | Any | None = None
 ) -> LabellingProgress | dict[str, int]:
@@ -45,7 +47,7 @@ def labels(
         InputError: There is no such source to forget; then none is forgotten.
     """
     folder = Study(Path(study))
-    names = [forget] if isinstance(forget, str) else forget
+    names = forget if isinstance(forget, list | tuple) or forget is None else [str(forget)]
     if not names:
         return ProgressResult.of(kind_of(folder.folder).tasks.progress(folder), folder.folder)
     with folder.changing():

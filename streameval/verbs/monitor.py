@@ -26,7 +26,7 @@ from streameval.errors import (
 from streameval.kinds import answering, available, named
 from streameval.labelling.answers import ANNOTATORS
 from streameval.methods import check_confidence
-from streameval.options import listed
+from streameval.options import listed, takes
 from streameval.printed import Event, Printed
 from streameval.questions import Question
 from streameval.stores import atomic, locks
@@ -44,6 +44,7 @@ _INCOMPLETE = "incomplete"
 _WHOSE = (ANNOTATORS, TRUTH)
 
 
+@takes()
 def monitor(
     studies: Sequence[Watchable] | Watchable,
     measure: str | Question | None = None,
@@ -96,7 +97,7 @@ def monitor(
     folders, measure = _told_apart(studies, measure)
     given = [*map(_named, folders)]
     if not given:
-        raise InputError("no study is given")
+        raise InputError("no study is given", 'streameval monitor STUDY "precision@10000 >= 0.9" --out history.parquet')
     asked = {"measure": None if measure is None else Question.of(measure), "confidence": confidence}
     allowed = listed(allow)
     if confidence is not None:

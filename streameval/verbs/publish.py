@@ -16,6 +16,7 @@ from typing import Any
 from streameval import __version__
 from streameval.errors import InputError, StudyError
 from streameval.kinds import kind_of, results_of
+from streameval.options import takes
 from streameval.printed import Printed
 from streameval.stores import PathOrURI, is_remote, locks
 from streameval.stores.claims import claimed, ended_runs, remove_unfinished
@@ -42,6 +43,7 @@ class Published:
     already_there: bool
 
 
+@takes()
 def publish(study: str | os.PathLike[str], place: PathOrURI) -> Published:
     """Copy results to a store.
 

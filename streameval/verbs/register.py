@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from streameval.errors import StudyError
 from streameval.kinds import database_of
+from streameval.labelling.duckdb_session import Connection
+from streameval.options import takes
 from streameval.stores.temporary import temporary_folder
 from streameval.study.database.session import FOLDER, attach, attach_statement, check_name, file_name
 
-if TYPE_CHECKING:
-    from streameval.labelling.duckdb_session import Connection
 
-
+@takes()
 def register(connection: Connection, study: str | os.PathLike[str], name: str) -> None:
     """Let a DuckDB connection answer about a study, beside your own tables and other studies.
 

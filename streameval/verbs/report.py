@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from streameval.errors import InputError, StudyError
 from streameval.kinds import kind_of, results_of
+from streameval.options import takes
 from streameval.printed import Printed
 from streameval.reporting.charts import picture
 from streameval.stores import atomic, locks
@@ -42,6 +43,7 @@ def report(
     plot: str | os.PathLike[str],
     existing: Existing = "kept",
 ) -> list[Path]: ...
+@takes()
 def report(
     *studies: str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
@@ -72,8 +74,11 @@ def report(
         InputError: No study, or several without `out`.
         StudyError: There are no results, they are a mixed set, or the plan has grown since.
     """
-    if not studies or (len(studies) > 1 and out is None):
+    if not studies:
+        raise InputError("no study is given", "streameval report STUDY")
+    if len(studies) > 1 and out is None:
         raise InputError(f"a report of {len(studies)} studies needs a file name", "give it with --out FILE")
+    atomic.refuse_needless(existing, out=out, plot=plot)
     path = _written(studies, (examples, title), out, existing)
     return path if plot is None else [path, *_pictures(studies, Path(plot), existing)]
 

@@ -10,6 +10,7 @@ from typing import Any
 from streameval.errors import StudyError
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds import kind_of
+from streameval.options import takes
 from streameval.printed import Event, Printed
 from streameval.progress import Progress, silent
 from streameval.rankings.copied import read_from_copies
@@ -20,6 +21,7 @@ from streameval.study import Study
 from streameval.study.planned_ranking import planned_ranking
 
 
+@takes()
 def scan(
     study: str | os.PathLike[str],
     *,

@@ -18,6 +18,7 @@ from streameval.errors import InputError, of_each
 from streameval.kinds import kind_of, results_of, standing_of, studies_within
 from streameval.kinds.results import BoundedMeasures, StudyResult
 from streameval.notebook import Tabular
+from streameval.options import takes
 from streameval.printed import Printed
 from streameval.questions import Asked, Question
 from streameval.questions import measures as read_measures
@@ -75,6 +76,7 @@ class Shown(ShowsItself, Tabular):
         return pa.table({"measure": list(self.bounds), **columns})
 
 
+@takes()
 def show(
     study: str | os.PathLike[str],
     *measures: Asked,

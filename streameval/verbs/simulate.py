@@ -37,7 +37,7 @@ from streameval.reporting.simulation import kind_of as picture_kind
 from streameval.reporting.simulation import save_figure
 from streameval.reporting.text import Columns, Paragraph
 from streameval.rows.options import RankingOptions, described
-from streameval.stores.atomic import Existing
+from streameval.stores.atomic import Existing, refuse_needless
 from streameval.text.options import flag
 from streameval.typing import Int8Array, UInt8Array
 
@@ -87,6 +87,7 @@ def simulate(
         InputError: A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory,
             a picture of another ending, or one that stands there and differs.
     """
+    refuse_needless(existing, plot=plot)
     if plot is not None:
         picture_kind(plot)  # a picture that cannot be drawn is refused before the work, not after
     if replicates < 1:

@@ -9,10 +9,12 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from streameval.kinds import database_of
+from streameval.options import takes
 from streameval.stores.temporary import temporary_folder
 from streameval.study.database.session import Session
 
 
+@takes()
 def sql(
     study: str | os.PathLike[str],
     query: str,

@@ -174,7 +174,7 @@ def holed(tmp_path):
 
 def test_scores_that_footers_count_as_null_are_refused_before_a_plan_is_made(holed, tmp_path, capsys):
     study = tmp_path / "s"
-    message = f"500 items have no null (null; first: {holed})"
+    message = f"500 items have no null (null), first: {holed}: row group 0, row 0 (from 0)."
     for more in ([], ["--dry-run"]):
         assert message in refused(capsys, "plan", holed, "--study", study, "--score", "null", *more)
     assert not study.exists()

@@ -174,7 +174,7 @@ def test_quiet_prints_errors_and_events(catalogue, capsys):
 def test_the_defaults_file_may_ask_for_a_log(catalogue, tmp_path, capsys, monkeypatch):
     study = catalogue.path("curve-evaluated")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "streameval.toml").write_text('[check]\nlog = "json"\n[at]\nquiet = true\n')
+    (tmp_path / "streameval.toml").write_text('[check]\nlog = "json"\n[show]\nquiet = true\n')
     capsys.readouterr()
     assert run(["check", str(study), "precision@1000 >= 0.1"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]

@@ -103,8 +103,8 @@ def test_stored_order_is_that_of_the_rows_and_of_the_files(tmp_path, capsys):
     [
         ("", "the table is empty (0 bytes)"),
         ("id,conf\n", "no rows. Hint: a ranking needs at least one item"),
-        ("id,conf\n1,.5\n2,.4,9\n", "1 row cannot be read (first: row 2: TOO MANY COLUMNS"),
-        ("id,conf\n1,.5\n2\n", "1 row cannot be read (first: row 2: MISSING COLUMNS"),
+        ("id,conf\n1,.5\n2,.4,9\n", "row 2 has too many columns (is a cell with a comma in quotes?). Hint: mend"),
+        ("id,conf\n1,.5\n2\n", "row 2 has too few columns (was the file cut off?). Hint: mend"),
         ("id,conf\n1,.5\n\n2,high\n", "1 row has a conf that is no number, such as 'high' (first: row 2, line 4)"),
         ("id;conf\n1;0,5\n2;0,4\n", "such as '0,5' (first: row 1, line 2). Hint: write numbers with a point, as 0.95"),
         ("id,conf\n1,.5\n2,\n3,NA\n", "2 rows have no conf (first: row 2, line 3). Hint: every item needs a score"),
@@ -117,7 +117,7 @@ def test_stored_order_is_that_of_the_rows_and_of_the_files(tmp_path, capsys):
         (gzip.compress(b"id,conf\n" + b"%d,1\n" * 9999 % tuple(range(9999)))[:9000], "Hint: the file is cut short"),
         (b"id,conf\n1," + b"x" * (33 << 20) + b"\n", "line 2 has more than 32 MiB"),
         ('{"id": 1, "conf": .5}\n', "none of its lines is a JSON object"),
-        ('{"id": 1, "conf": 0.5}\nno\n', "1 row cannot be read (first: row 2: no JSON object: no). Hint: mend"),
+        ('{"id": 1, "conf": 0.5}\nno\n', "row 2 cannot be read: no JSON object: no. Hint: mend"),
         ('[{"id": 1, "conf": 0.5}, {"id"', "object 2 is not JSON"),
     ],
 )  # fmt: skip

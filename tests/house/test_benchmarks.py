@@ -241,3 +241,13 @@ def test_cases_are_the_files_that_have_one():
 def test_the_steps_that_are_checked_are_cases_of_the_benchmark():
     for case, ours, peers in bench.check._STEPS.values():
         assert {ours, *peers} <= getattr(bench, case).CASE.runners.keys()
+
+
+def test_the_store_says_which_bytes_of_a_file_it_answers_with(tmp_path):
+    (tmp_path / "a").write_bytes(b"0123456789")
+    bucket = bench.object_store.Bucket(tmp_path, 0)
+    head, body = bucket.answer("GET", "/lake/list/a", "bytes=2-40").split(b"\r\n\r\n")
+    assert (head.split(b"\r\n")[0], body) == (b"HTTP/1.1 206 Partial Content", b"23456789")
+    assert b"\r\nContent-Range: bytes 2-9/10" in head
+    whole = bucket.answer("GET", "/lake/list/a", "")
+    assert (whole.startswith(b"HTTP/1.1 200 OK\r\n"), b"Content-Range" in whole) == (True, False)

@@ -150,6 +150,8 @@ def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
 
 
 BAD = {
+    "row 1 has too few columns (was the file cut off?). Hint: every row has a cell for each name": "rank,label\n2\n",
+    "Hint: labels are 1/0, true/false, yes/no or a grade; a decimal comma is written as a": 'rank,label\n2,"1,0"\n',
     "row 1 has label 'maybe'": "rank,label\n2,maybe\n",
     "row 1 has rank '0'": "rank,label\n0,1\n",
     "ranks of this list are 1..3,000": "rank,label\n3001,1\n",

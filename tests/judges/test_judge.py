@@ -252,7 +252,10 @@ def test_bad_input_is_one_line(files, capsys):
         (["--judge-classes", "0.5,1.5"], "judge-classes are 0.5,1.5. Hint: thresholds rise, inside (0, 1)"),
         (["--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
         (["--judge", "lllm"], "no column 'lllm'. Hint: did you mean 'llm'"),
-        (["--judge", "item"], "row group 0, row 1: judge column 'item' has 'item 1'. Hint: a judge says yes or no"),
+        (
+            ["--judge", "item"],
+            "row group 0, row 0 (from 0): judge column 'item' has 'item 1'. Hint: a judge says yes or no",
+        ),
         (["--judge", "day"], "judge column 'day' is date32[day]. Hint: a judge says yes or no"),
         (["--stages", "3", "--growing"], "growing does not go with a judge"),
         (["--by", "llm"], "a judge does not go with slices"),

@@ -90,6 +90,7 @@ def test_many_rankings_are_read_alike(label, meaning, positives):
         (GRADES, {"relevant": "2"}, "--relevant is '2', not >=GRADE"),
         (GRADES, {"positive": "2"}, "Hint: such as --positive 2 --negative 0, or --relevant '>=2' for grades"),
         (["yes", "", "no", "skip", "yes"], {}, "2 labels missing"),
+        (["1", "0,5", "0", "1", "1"], {}, "row 2: label is '0,5', neither 0/1, yes/no nor a number. Hint: a decimal"),
     ],
 )  # fmt: skip
 def test_what_labels_mean_is_refused_where_it_is_not_plain(label, meaning, message):

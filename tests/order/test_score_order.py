@@ -181,7 +181,7 @@ def test_bad_scores_are_refused_with_count_and_places(tmp_path):
             pq.write_table(pa.table({"s": column}), tmp_path / f"{i}.parquet", row_group_size=2)
         return open_ranking(str(tmp_path), RankingOptions(score="s", **options)).fetch(ranks, ["s"])
 
-    with pytest.raises(InputError, match=r"2 items have no s .*0.parquet: row group 1, row 1"):
+    with pytest.raises(InputError, match=r"2 items have no s .*0.parquet: row group 1, row 0 "):
         fetch(pa.array([1.0, 2.0, None]), pa.array([1.0, 2.0, np.nan]))
     assert fetch(pa.array([None, 2.0]), pa.array([3.0, np.nan]), nan="last").table.column("score").to_pylist() == [3.0]
     with pytest.raises(InputError, match="not a number or a date"):

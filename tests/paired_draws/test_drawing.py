@@ -352,7 +352,7 @@ def refusals():
         "nothing shared": (table, other, {}, "no key 'id' of the table is in the table (the first: id is "),
         "judge contradicts": (table, says, {}, f"of 1 items (first: '{table['id'][3]}'). Hint: a judge says one"),
         "judge is text": (table, table, {"judge": "words"}, "judge column 'words' is string"),
-        "NaN": (table, nan, {}, "1 item has no b (null or NaN; first: "),
+        "NaN": (table, nan, {}, "1 item has no b (null or NaN), first: "),
     }
 
 

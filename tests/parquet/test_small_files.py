@@ -107,17 +107,17 @@ def test_a_missing_score_or_label_is_named_by_its_file_and_row(tmp_path):
     labels[4] = None
     tables[13] = tables[13].set_column(2, "label", pa.array(labels, pa.int8()))
     path = write(tmp_path / "list", tables)
-    with pytest.raises(InputError, match=r"13\.parquet: row group 0, row 5: 1 label missing"):
+    with pytest.raises(InputError, match=r"13\.parquet: row group 0, row 4 \(from 0\): 1 label missing"):
         streameval.exact(path, score="score")
     labels[4] = 7
     tables[13] = tables[13].set_column(2, "label", pa.array(labels, pa.int8()))
-    with pytest.raises(InputError, match=r"13\.parquet: row group 0, row 5: label 7 is not 0 or 1"):
+    with pytest.raises(InputError, match=r"13\.parquet: row group 0, row 4 \(from 0\): label 7 is not 0 or 1"):
         streameval.exact(write(tmp_path / "list", tables), score="score")
     tables = [items(i, [None if i == 8 and row == 2 else row / 64 for row in range(ROWS)]) for i in range(FILES)]
     path = write(tmp_path / "scores", tables)
-    with pytest.raises(InputError, match=r"08\.parquet: row group 0: 1 item has no score"):
+    with pytest.raises(InputError, match=r"08\.parquet: row group 0, row 2 \(from 0\): 1 item has no score"):
         streameval.exact(path, score="score")
-    with pytest.raises(InputError, match=r"08\.parquet: row group 0, row 3"):
+    with pytest.raises(InputError, match=r"08\.parquet: row group 0, row 2 "):
         open_ranking(path, RankingOptions(score="score")).fetch(np.array([1]), ["id"])
 
 

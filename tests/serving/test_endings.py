@@ -1,6 +1,7 @@
 """How it ends: a page that is closed, and a server that is."""
 
 import json
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,6 +32,26 @@ def test_what_came_after_the_last_evaluation_is_evaluated_when_it_ends(study, op
     written = (study / "report.html").stat().st_mtime_ns
     pages.session.finish()
     assert (study / "report.html").stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize(
+    ("method", "rules"),
+    [
+        ({"method": "paula", "epsilon": 0.3}, {"assume": "a2", "vote": "any", "misses": 3}),
+        ({}, {"label_error": 0.01, "vote": "latest", "misses": 2}),
+    ],
+)
+def test_rules_of_an_earlier_evaluation_hold_for_what_is_answered_after(planned, opened, tmp_path, method, rules):
+    study = shutil.copytree(planned(seed=2, **method), tmp_path / "study")
+    pages = opened(study)
+    first, second, _ = (task for task, _ in pages.work()["tasks"])
+    pages.work(said(first))
+    streameval.evaluate(study, **rules)
+    pages.work(said(second))
+    pages.session.finish()
+    summary = streameval.Study(study).summary()
+    assert summary["account"]["labelled"] == 2
+    assert {name: summary[name] for name in rules} == rules
 
 
 def test_where_it_cannot_be_evaluated_when_it_ends_that_is_said(study, opened, monkeypatch):

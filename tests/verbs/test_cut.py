@@ -360,7 +360,7 @@ def test_what_ends_early_leaves_nothing(study, tmp_path, monkeypatch):
     with pytest.raises(OutsideError):
         found.write(tmp_path / "out", order="rank")
     assert sorted(os.listdir(tmp_path)) == before
-    with pytest.raises(InputError, match="a cutoff is a number"):
+    with pytest.raises(InputError, match=r"cutoff is 2\.5, not text, a whole number or Cutoff"):
         streameval.cut(path, 2.5)
     with pytest.raises(InputError, match="'storage' or 'rank'"):
         found.write(tmp_path / "out", order="random")

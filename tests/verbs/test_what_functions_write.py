@@ -90,8 +90,29 @@ def test_words_extrapolate_as_numbers_do():
     numbers = {"precision": 0.6, "recall": 0.8, "prevalence": 0.03, "target": 0.75}
     assert round(float(streameval.extrapolate(*words).precision), 4) == 0.6744
     assert float(streameval.extrapolate(**numbers).precision) == float(streameval.extrapolate(*words).precision)
-    with pytest.raises(InputError, match="at and items go with a study"):
+    with pytest.raises(InputError, match="at names cutoffs of a study"):
         streameval.extrapolate(**numbers, at=100)
+
+
+def test_documents_to_review_come_with_the_items_of_words_and_of_numbers():
+    words = ("precision@recall:0.8=0.6", "prevalence=0.03", "precision@recall:0.75")
+    for given in (words, (0.6, 0.8, 0.03, 0.75)):
+        assert round(float(streameval.extrapolate(*given, items=100_000).documents)) == 3_336
+        assert streameval.extrapolate(*given).documents is None
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "message"),
+    [
+        ((5,), {}, "a point is precision, recall, prevalence, target. Hint: give each of the four once"),
+        ((0.6, 0.8, 0.03), {"precision": 0.6}, "a point is precision, recall, prevalence, target"),
+        ((), {"precision": "x", "recall": 0.8, "prevalence": 0.03, "target": 0.5}, "precision is 'x', which is no num"),
+        ((0.6, 0.8, 0.03, 0.75), {"items": 0}, "items is 0. Hint: give a whole number, 1 or more"),
+    ],
+)
+def test_a_point_that_is_none_is_refused(given, named, message):
+    with pytest.raises(InputError, match=message):
+        streameval.extrapolate(*given, **named)
 
 
 def test_a_study_is_extrapolated_from_by_words_too(pair):

@@ -60,8 +60,10 @@ def sql(
     """
     from streameval.cli import rows
     from streameval.cli.prompt import ask_in_turn
+    from streameval.stores.atomic import refuse_needless
     from streameval.verbs.sql import connect
 
+    refuse_needless("replaced" if overwrite else "kept", out=None if out == rows.STDOUT else out)
     if macros is not None:
         _print_macros(study, macros, output, query is not None or out is not None or bool(files))
         return

@@ -15,10 +15,12 @@ from streameval.labelling.options import ReuseOptions
 from streameval.methods import DrawsIndependently, Method, create, refuse_alpha_with_budget
 from streameval.methods.stages import refuse_stages
 from streameval.options import listed, own
+from streameval.order.scores import missing_rows
 from streameval.progress import Progress
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
+from streameval.scans.units import parts_of
 from streameval.text import those_with
 from streameval.types import Plan
 
@@ -138,7 +140,10 @@ def _refuse_nulls(opened: Ranking) -> None:
         return
     nulls = {file: count for file, count in opened.rows.nulls(score).items() if count}
     if nulls:
-        raise InputError(f"{those_with(sum(nulls.values()), 'item')} no {score} (null; first: {next(iter(nulls))})",
+        units = [*parts_of(opened.rows.units())]
+        there = [unit for unit in units if unit.place.startswith(f"{next(iter(nulls))}: ")]
+        first = next(missing_rows(there or units, lambda unit: unit.read([score]).column(0)))
+        raise InputError(f"{those_with(sum(nulls.values()), 'item')} no {score} (null), first: {first}",
                          "every item needs a score, or put these last with --nan=last")  # fmt: skip
 
 

@@ -252,8 +252,8 @@ def test_words_and_numbers_are_the_same_judge(home):
 @pytest.mark.parametrize(
     ("given", "said"),
     [("--judge lmm", "no column 'lmm'"), ("--judge gaps", "1 row without an answer in judge column 'gaps'"),
-     ("--judge over", ", row 6: judge column 'over' has 1.5."),
-     ("--judge word", ", row 1: judge column 'word' has 'maybe'."),
+     ("--judge over", ", row 5 (from 0): judge column 'over' has 1.5."),
+     ("--judge word", ", row 0 (from 0): judge column 'word' has 'maybe'."),
      ("--judge llm --judge-classes 0.5", "does not go with --judge-classes. Hint: leave"),
      ("--head 5 --by query", "does not go with --by, --head. Hint: leave"),
      ("--tail open", "does not go with --tail. Hint: leave it out: it is for a study of a curve")],

@@ -30,8 +30,12 @@ def home(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "said", "hint"),
     [
-        ("--per float", "row group 0: 3 rows without float (null or NaN)", "every row belongs to a ranking"),
-        ("--per half", "row group 0: 1 row without half (null)", "every row belongs to a ranking"),
+        (
+            "--per float",
+            "row group 0, row 1 (from 0): 3 rows without float (null or NaN)",
+            "every row belongs to a ranking",
+        ),
+        ("--per half", "row group 0, row 0 (from 0): 1 row without half (null)", "every row belongs to a ranking"),
         ("--per list", "column 'list' is list<element: int64>. Hint", "names and keys are whole numbers, text, UUIDs"),
         ("--per query --key half", "1 row without half (null)", "every row names its item, or leave --key out"),
         ("--per query --key float", "3 rows without float (null or NaN)", "leave --key out"),
