@@ -54,10 +54,6 @@ evaluate uniform {LABELS}
 plan list.parquet --study hypergeometric --method uniform --alpha 0.1 --interval hypergeometric --seed 1
 select hypergeometric
 evaluate hypergeometric {LABELS}
-plan list.parquet --study first --method uniform --alpha 0.1 --first 1000 --seed 1
-plan list.parquet --study dkwm --method uniform --alpha 0.1 --interval dkwm --seed 1
-select dkwm
-evaluate dkwm {LABELS}
 plan list.parquet --study stages --budget 900 --stages 3 --seed 1
 select stages
 evaluate stages {LABELS}

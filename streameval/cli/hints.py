@@ -10,10 +10,12 @@ from streameval.cli.commands import PANELS
 
 _SPARK = {"--spark-remote": "--engine spark:sc://HOST:15002"}
 _TIME = {"--time-limit": "a command of the system: timeout 45m streameval …"}
+_FIRST = {"--first": "a question: streameval plan LIST --study S --for 'precision@K within 0.03'"}
 _PUBLISH = {"--publish": "a verb: streameval publish STUDY PLACE"}
 RETIRED: dict[str, dict[str, str]] = {
     "plan": {
         **_TIME,
+        **_FIRST,
         "--batches": "--stages N",
         "--continue": "a verb: streameval grow STUDY --rest",
         "--cutoffs": "--at 1,5",
@@ -47,8 +49,13 @@ RETIRED: dict[str, dict[str, str]] = {
     "report": {"--items": "--examples N", "--plots": "--plot FOLDER"},
     "label": {"--question": "--ask TEXT"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
-    "cost": {"--adopted": "--sample-size N", "--batches": "--stages N", "--looks": "--stages N"},
-    "simulate": {"--batches": "--stages N", "--looks": "--stages N", "--methods": "--method NAME, once for each"},
+    "cost": {**_FIRST, "--adopted": "--sample-size N", "--batches": "--stages N", "--looks": "--stages N"},
+    "simulate": {
+        **_FIRST,
+        "--batches": "--stages N",
+        "--looks": "--stages N",
+        "--methods": "--method NAME, once for each",
+    },
     "exact": {**_TIME, **_SPARK, **_PUBLISH, "--cutoffs": "--at 1,5", "--item": "--key COL"},
     "adopt": {
         "--looks": "--stages N",
