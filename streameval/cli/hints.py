@@ -46,6 +46,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--incomplete": "--allow incomplete",
         "--precision": "said by the measure: 'precision@10000 >= 0.9'",
     },
+    "show": {"--standard-error": "the bounds that say how far an estimate may be off"},
     "report": {"--items": "--examples N", "--plots": "--plot FOLDER"},
     "label": {"--question": "--ask TEXT"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
@@ -178,10 +178,6 @@ class StudyResult(Result):
     def slice(self, name: str) -> BoundedMeasures:
         """Give the results of a slice; an `InputError` where there is none."""
         raise InputError("many rankings have no slices", "slices are planned with --by COL")
-
-    def standard_errors(self, questions: Sequence[Question]) -> dict[str, float | None]:
-        """Give standard errors by measure, of those that have one: approximate, and for one rank alone."""
-        return {}
 
     def conditions(self) -> tuple[Question, ...]:
         """What `check` holds them against where no condition is given."""
