@@ -23,7 +23,6 @@ labels loguniform
 show loguniform precision@100
 check loguniform 'precision@100 >= 0.01'
 cut loguniform precision:0.5 --out best
-cut loguniform precision:0.5 --apply again.parquet --out applied
 cut loguniform 1000
 extrapolate loguniform precision@recall:0.75 --items 100000
 sql loguniform 'SELECT count(*) AS n FROM plan'

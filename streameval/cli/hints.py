@@ -47,6 +47,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--precision": "said by the measure: 'precision@10000 >= 0.9'",
     },
     "show": {"--standard-error": "the bounds that say how far an estimate may be off"},
+    "cut": {"--apply": "a query: streameval sql STUDY 'FROM next WHERE score >= 0.7' --with next=LIST --out FILE"},
     "report": {"--items": "--examples N", "--plots": "--plot FOLDER"},
     "label": {"--question": "--ask TEXT"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},

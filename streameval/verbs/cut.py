@@ -33,7 +33,6 @@ def cut(
     misses: int | None = None,
     misses_from: str | os.PathLike[str] | None = None,
     ranking: Any = None,
-    apply: Any = None,
     progress: Progress = silent,
 ) -> Cut:
     """Find the cutoff that labels prove, and write the items above it.
@@ -55,20 +54,17 @@ def cut(
         misses: Positives that the ranking never returned (default: what evaluate was given).
         misses_from: Evaluated study of the items that were never returned, which bounds them.
         ranking: In Python alone: the ranking that was planned, where it lies in memory.
-        apply: Another list with the same score: keep its items above the threshold. What is proven stays that of the
-            list that the study is about. In Python `Cut.proof` is what holds of the items of that score or better in
-            the study's own list, ties of it included.
         progress: In Python: is told of items written.
 
     Returns:
         Cut: What is proven at the cutoff; `written` says what `out` holds.
 
     Raises:
-        InputError: No cutoff; one that no rank is proven to reach (says what is); a list that a threshold cannot be
-            applied to; errors as of `Cut.write`.
+        InputError: No cutoff; one that no rank is proven to reach (says what is); errors as of
+            `Cut.write`.
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
-    found = _found(study, cutoff, misses, misses_from, ranking, apply)
+    found = _found(study, cutoff, misses, misses_from, ranking)
     return found if out is None else replace(found, written=found.write(out, order=order, progress=progress))
 
 
@@ -92,30 +88,16 @@ def printed(found: Cut, **_: Any) -> Printed:
     """Print what is proven of the items above the cutoff, and where they were written."""
     facts, made = found.as_dict(), found.written
     if made is None:
-        return Printed(facts, _proven(found, "The first"), facts)
+        return Printed(facts, _known(found, "The first"), facts)
     facts |= {"out": str(made.folder), "rows": made.rows, "bytes": made.bytes, "files": list(made.files)}
     facts |= {"columns": list(made.columns), "already_there": made.already_there, "replaced": made.replaced}
     again = ", as before" if made.already_there else f" ({number_of(len(made.files), 'file')})"
     again += "" if made.replaced is None else ", in place of an earlier cut"
-    lines = [*_proven(found, "Kept: the first"), "", f"{number_of(made.rows, 'item')} in {made.folder}{again}"]
+    lines = [*_known(found, "Kept: the first"), "", f"{number_of(made.rows, 'item')} in {made.folder}{again}"]
     plan = found.plan
     read = {"source": plan.location["source"], "n_items": plan.n_items, **plan.ranking, "rank": found.rank}
     read["evaluation_id"] = found.evaluation_id
     return Printed(facts, lines, facts, record=Record(found.study, read, [f"{made.folder}/{MANIFEST}"]))
-
-
-def _proven(found: Cut, kept: str) -> list[Paragraph]:
-    """Say what is known of the items above the cutoff; of another list only how many they are."""
-    if found.proof is None:
-        return _known(found, kept)
-    place = found.asked["apply"]
-    return [
-        f"{kept} {found.rank:,} of {found.plan.n_items:,} items of {place}, those of score {found.score} or better.",
-        f"Nothing is proven about {place}: to know, plan and label a study of it. The bounds below are about the items "
-        f"of that score or better in the list of {found.study}.",
-        "",
-        *_known(found.proof, "The first"),
-    ]
 
 
 def _known(found: Cut, kept: str) -> list[Paragraph]:
@@ -160,13 +142,12 @@ def _found(
     misses: int | None,
     misses_from: str | os.PathLike[str] | None,
     ranking: Any,
-    apply: Any,
 ) -> Cut:
     """Find the cutoff, and what holds there."""
     target = Cutoff.of(cutoff)
     if target.kind == "recall" and not target.value:
         raise InputError(f"a cut at {cutoff} holds no item", "name a recall in (0, 1], such as recall:0.9")
-    given = {"misses": None if misses is None else check_misses(misses), "misses_from": misses_from, "apply": apply}
+    given = {"misses": None if misses is None else check_misses(misses), "misses_from": misses_from}
     named = {name: value for name, value in given.items() if value is not None}
     answering(study, "cut")
     folder = Study(Path(study))
