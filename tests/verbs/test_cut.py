@@ -121,7 +121,7 @@ def lake(tmp_path_factory):
             "rank": rng.integers(0, 9, n),
             "text": pa.array([None if i % 50 == 0 else f"text {i % 999}" for i in range(n)]).dictionary_encode(),
             "view": pa.array([f"view {i % 7}" for i in range(n)], pa.string_view()),
-            "cents": pa.array(rng.integers(0, 30, n), pa.int64()).cast(pa.decimal128(38, 2)),
+            "cents": pa.array(rng.integers(0, 30, n).astype(np.int32)).cast(pa.decimal128(18, 2)),
         }
     )
     for i, rows in enumerate(np.array_split(np.arange(n), 5)):
