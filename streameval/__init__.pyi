@@ -125,8 +125,7 @@ def cost(
     tail: Literal["open", "closed"] | None = ...,
     assume: Literal["a2", "independent"] | None = ...,
     claim: Literal["printed", "factor"] | None = ...,
-    first: int | None = ...,
-    interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
+    interval: Literal["hoeffding", "hypergeometric"] | None = ...,
 ) -> Costs: ...
 def evaluate(
     study: str | os.PathLike[str],
@@ -244,8 +243,7 @@ def plan(
     tail: Literal["open", "closed"] | None = ...,
     assume: Literal["a2", "independent"] | None = ...,
     claim: Literal["printed", "factor"] | None = ...,
-    first: int | None = ...,
-    interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
+    interval: Literal["hoeffding", "hypergeometric"] | None = ...,
 ) -> Plan: ...
 def scan_ranking(
     source: Any,
@@ -319,6 +317,5 @@ def simulate(
     tail: Literal["open", "closed"] | None = ...,
     assume: Literal["a2", "independent"] | None = ...,
     claim: Literal["printed", "factor"] | None = ...,
-    first: int | None = ...,
-    interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
+    interval: Literal["hoeffding", "hypergeometric"] | None = ...,
 ) -> Simulation: ...

@@ -23,7 +23,6 @@ labels loguniform
 show loguniform precision@100
 check loguniform 'precision@100 >= 0.01'
 cut loguniform precision:0.5 --out best
-cut loguniform precision:0.5 --apply again.parquet --out applied
 cut loguniform 1000
 extrapolate loguniform precision@recall:0.75 --items 100000
 sql loguniform 'SELECT count(*) AS n FROM plan'
@@ -54,10 +53,6 @@ evaluate uniform {LABELS}
 plan list.parquet --study hypergeometric --method uniform --alpha 0.1 --interval hypergeometric --seed 1
 select hypergeometric
 evaluate hypergeometric {LABELS}
-plan list.parquet --study first --method uniform --alpha 0.1 --first 1000 --seed 1
-plan list.parquet --study dkwm --method uniform --alpha 0.1 --interval dkwm --seed 1
-select dkwm
-evaluate dkwm {LABELS}
 plan list.parquet --study stages --budget 900 --stages 3 --seed 1
 select stages
 evaluate stages {LABELS}

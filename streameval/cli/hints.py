@@ -10,10 +10,12 @@ from streameval.cli.commands import PANELS
 
 _SPARK = {"--spark-remote": "--engine spark:sc://HOST:15002"}
 _TIME = {"--time-limit": "a command of the system: timeout 45m streameval …"}
+_FIRST = {"--first": "a question: streameval plan LIST --study S --for 'precision@K within 0.03'"}
 _PUBLISH = {"--publish": "a verb: streameval publish STUDY PLACE"}
 RETIRED: dict[str, dict[str, str]] = {
     "plan": {
         **_TIME,
+        **_FIRST,
         "--batches": "--stages N",
         "--continue": "a verb: streameval grow STUDY --rest",
         "--cutoffs": "--at 1,5",
@@ -44,11 +46,18 @@ RETIRED: dict[str, dict[str, str]] = {
         "--incomplete": "--allow incomplete",
         "--precision": "said by the measure: 'precision@10000 >= 0.9'",
     },
+    "show": {"--standard-error": "the bounds that say how far an estimate may be off"},
+    "cut": {"--apply": "a query: streameval sql STUDY 'FROM next WHERE score >= 0.7' --with next=LIST --out FILE"},
     "report": {"--items": "--examples N", "--plots": "--plot FOLDER"},
     "label": {"--question": "--ask TEXT"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
-    "cost": {"--adopted": "--sample-size N", "--batches": "--stages N", "--looks": "--stages N"},
-    "simulate": {"--batches": "--stages N", "--looks": "--stages N", "--methods": "--method NAME, once for each"},
+    "cost": {**_FIRST, "--adopted": "--sample-size N", "--batches": "--stages N", "--looks": "--stages N"},
+    "simulate": {
+        **_FIRST,
+        "--batches": "--stages N",
+        "--looks": "--stages N",
+        "--methods": "--method NAME, once for each",
+    },
     "exact": {**_TIME, **_SPARK, **_PUBLISH, "--cutoffs": "--at 1,5", "--item": "--key COL"},
     "adopt": {
         "--looks": "--stages N",

@@ -1,4 +1,4 @@
-"""Sample sizes for a share among N items, over arrays: Hoeffding's (PAULA paper, eq. 2) and the exact ones."""
+"""Exact sample sizes for a share among N items, over arrays."""
 
 from __future__ import annotations
 
@@ -11,16 +11,6 @@ from streameval.kernels.jit import kernel
 from streameval.typing import FloatArray, Int64Array
 
 _RESTART = 4096  # steps of a walk between two exact evaluations, so that rounding cannot pile up
-
-
-@kernel
-def hoeffding_sizes(items: Int64Array, alpha: FloatArray, p: FloatArray, delta: FloatArray) -> Int64Array:
-    """⌈ln(2/δ)/(2α²p²)⌉ labels, at most N, over arrays of one shape (n,)."""
-    out = np.empty(items.size, np.int64)
-    for i in range(items.size):
-        z = math.log(2.0 / delta[i]) / (2.0 * (alpha[i] * p[i]) ** 2)
-        out[i] = items[i] if z >= items[i] else math.ceil(z)
-    return out
 
 
 @kernel

@@ -195,10 +195,6 @@ class StudyResult(ShowsItself, Result):
         """Give the results of a slice; an `InputError` where there is none."""
         raise InputError("many rankings have no slices", "slices are planned with --by COL")
 
-    def standard_errors(self, questions: Sequence[Question]) -> dict[str, float | None]:
-        """Give standard errors by measure, of those that have one: approximate, and for one rank alone."""
-        return {}
-
     def conditions(self) -> tuple[Question, ...]:
         """What `check` holds them against where no condition is given."""
         return ()

@@ -53,6 +53,7 @@ class Method(Protocol):
         budget: Labels to spend at most; where the draw decides their number, nine times in ten.
         adaptive: Whether a second batch looks at the labels of the first.
         judge_sample: Items that a judge is asked about; None where it answers for all, or there is none.
+        retired: Parameters of earlier versions, and values of them, as they were typed, each with a hint.
         planned: Whether it chooses ranks; one that only reads labels that were drawn elsewhere does not.
     """
 
@@ -61,6 +62,7 @@ class Method(Protocol):
     variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     settles: ClassVar[dict[str, tuple[str, ...]]] = {}
     claimed: ClassVar[str] = ""
+    retired: ClassVar[dict[str, str]] = {}
     confidence: float | None = None
     budget: int | None = None
     adaptive: bool = False
@@ -71,11 +73,6 @@ class Method(Protocol):
     def level(self) -> float | None:
         """Probability with which the bounds hold; None where they are not of chance."""
         return self.confidence
-
-    @property
-    def at(self) -> int | None:
-        """The one rank that the plan is for; None where it is for all."""
-        return None
 
     @property
     def looks(self) -> int:
@@ -102,7 +99,7 @@ class Method(Protocol):
         # a draw at random weighs each label by the inverse of its probability
         drawn = isinstance(self, DrawsAtRandom) and not plan.labels_seen_by_model
         odds = odds_of(cast(Any, self).weights(plan), labels.known) if drawn else np.zeros(plan.ranks.size)
-        return pooled(plan.n_items if self.at is None else self.at, labels.rank, labels.label, odds)
+        return pooled(plan.n_items, labels.rank, labels.label, odds)
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count the labels that a plan takes.
@@ -237,6 +234,9 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     given = {key: value for key, value in (parameters or {}).items() if value is not None}
     accepted = parameter_names(method)
     for key in given:
+        for said in (flag(key), f"{flag(key)} {given[key]}"):
+            if said in method.retired:
+                raise InputError(f"method {name} has no {said} any more", method.retired[said])
         if key not in accepted:
             owners = [other for other, kind in declared().items() if key in parameter_names(kind)]
             hint = " or ".join(f"--method={owner}" for owner in owners) or did_you_mean(key, accepted)

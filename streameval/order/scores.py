@@ -28,6 +28,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SIGN = np.uint64(1 << 63)
 _HALF = pa.float16()
 _HALF_BITS = np.uint64(32)
+_DIGITS = 18  # of a decimal that 64 bits hold
 
 
 def missing_rows(units: Iterable[Unit], column: Callable[[Unit], pa.ChunkedArray]) -> Iterator[str]:
@@ -48,8 +49,8 @@ class Keys:
 
     Attributes:
         key (uint64 array, shape (n,)): The best score has the smallest.
-        low (uint64 array, shape (n,) or (0,)): What comes after `key` in a score of 128 bits; empty for all other
-            scores.
+        low (uint64 array, shape (n,) or (0,)): What comes after `key` in decimals, and in integers that leave none of
+            64 bits for what is missing; empty for all other scores.
         missing: Rows whose score is null or NaN: they have the largest key.
     """
 
@@ -64,7 +65,7 @@ class ScoreOrder:
 
     Args:
         kind ({"float32", "float64", "signed", "unsigned", "decimal"}): What every file's scores are widened to: 64
-            bits, or 128 for "decimal".
+            bits, or 128 for "decimal", which integers of 64 bits are too beside missing ones.
         ascending: Whether the smallest score is the best.
         scale: Digits after the point that decimals are brought to.
     """
@@ -226,9 +227,10 @@ def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool, 
         return ScoreOrder("decimal" if full else whole, ascending)
     if all(pa.types.is_decimal(kind) for kind in kinds):
         scale = max(kind.scale for kind in kinds)
-        if all(kind.bit_width <= 128 and kind.precision - kind.scale + scale <= 38 for kind in kinds):
+        if all(kind.precision - kind.scale + scale <= _DIGITS for kind in kinds):
             return ScoreOrder("decimal", ascending, scale)
-        raise InputError(f"score column '{score}' holds decimals beyond 38 digits", "cast it to float64 or decimal(38)")
+        raise InputError(f"score column '{score}' holds decimals of more than {_DIGITS} digits",
+                         f"cast it to DOUBLE, or to a decimal of at most {_DIGITS} digits")  # fmt: skip
     path, kind = types[0]
     for other_path, other in types[1:]:
         if other != kind:
@@ -252,5 +254,5 @@ def _whole(kinds: list[pa.DataType]) -> str | None:
 def widest(kinds: list[pa.DataType], order: ScoreOrder) -> pa.DataType:
     """Find the type that holds the scores of all files."""
     if pa.types.is_decimal(kinds[0]):
-        return kinds[0] if len(set(kinds)) == 1 else pa.decimal128(38, order.scale)
+        return kinds[0] if len(set(kinds)) == 1 else pa.decimal128(_DIGITS, order.scale)
     return max(kinds, key=lambda kind: kind.bit_width)

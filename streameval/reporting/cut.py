@@ -23,24 +23,10 @@ class CutResult(ShowsItself, Cut):
         """What is proven; and where the items lie, where they were asked for."""
         made = self.written
         if made is None:
-            return _proven(self, "The first")
+            return _known(self, "The first")
         again = ", as before" if made.already_there else f" ({number_of(len(made.files), 'file')})"
         again += "" if made.replaced is None else ", in place of an earlier cut"
-        return [*_proven(self, "Kept: the first"), "", f"{number_of(made.rows, 'item')} in {made.folder}{again}"]
-
-
-def _proven(found: Cut, kept: str) -> list[Paragraph]:
-    """Say what is known of the items above the cutoff; of another list only how many they are."""
-    if found.proof is None:
-        return _known(found, kept)
-    place = found.asked["apply"]
-    return [
-        f"{kept} {found.rank:,} of {found.plan.n_items:,} items of {place}, those of score {found.score} or better.",
-        f"Nothing is proven about {place}: to know, plan and label a study of it. The bounds below are about the items "
-        f"of that score or better in the list of {found.study}.",
-        "",
-        *_known(found.proof, "The first"),
-    ]
+        return [*_known(self, "Kept: the first"), "", f"{number_of(made.rows, 'item')} in {made.folder}{again}"]
 
 
 def _known(found: Cut, kept: str) -> list[Paragraph]:

@@ -144,7 +144,7 @@ def width_reached(half: Mapping[str, Any]) -> str:
             f"No half-width: no positive is proven among the first {_items(half['rank'])}, so precision there may be 0."
         )
     if "all_items" not in half:
-        where = ", where it is widest" if half.get("widest", True) else ""
+        where = ", where it is widest" if half.get("widest", True) else ""  # False: of one rank, by earlier versions
         return f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
     return (
         f"Half-width reached: {half['all_items']:.2%} of the precision of all items; up to {half['alpha']:.2%} before, "

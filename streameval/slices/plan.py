@@ -53,8 +53,6 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     from streameval.slices.locate_slices import locate_slices
     from streameval.stores.temporary import temporary_folder
 
-    if method.at is not None:
-        raise InputError("--first does not go with slices: it is of the whole list", "leave out --first, or slices")
     refuse_stages(method, "slices", ("stages", "growing", "adaptive", "judge_sample"))
     if method.confidence is None:  # its default would be that of every slice, and not of all together
         method = changed(method, confidence=CONFIDENCE)

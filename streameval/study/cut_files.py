@@ -1,4 +1,4 @@
-"""A cut, its items written to a folder of this machine or of an object store, and its threshold on another list."""
+"""A cut, its items written to a folder of this machine or of an object store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,11 @@ from streameval import __version__
 from streameval.curve import Basis
 from streameval.errors import InputError
 from streameval.notebook import Tabular
-from streameval.order.by_score import by_score
-from streameval.order.count_at_score import count_at_score
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
-from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_planned
 from streameval.rankings.copied import read_from_copies
 from streameval.rankings.forecasts import forecast_top
-from streameval.rankings.ranking import Ranking
-from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, is_remote, store_of
 from streameval.stores.listing import matches
@@ -114,10 +109,9 @@ class Cut(Tabular):
         holds (mapping of str to float): `yield_lower, yield, yield_upper` and the same of precision, recall and f1, of
             ranks 1..rank; None where undefined.
         claim: What the bounds promise.
-        asked (mapping of str to str): `cutoff`; and `misses`, `misses_from` and `apply`, where they were given.
+        asked (mapping of str to str): `cutoff`; and `misses` and `misses_from`, where they were given.
         estimates ({"bounds", "labels at hand", "none"}): What estimates are made of (`streameval.curve.Curve`).
         promise: What holds of it, in a sentence, where that is not what the claim of a curve promises.
-        proof: Of a threshold that was applied to another list: the cut of the list that the study is about.
         written: Where its items lie; None where they were not asked for.
     """
 
@@ -131,7 +125,6 @@ class Cut(Tabular):
     study: Path
     estimates: Basis
     promise: str = ""
-    proof: Cut | None = None
     written: Written | None = None
     _ranking: Any = None
 
@@ -153,7 +146,6 @@ class Cut(Tabular):
             **self.holds,
             "estimates": self.estimates,
             "claim": self.claim.as_dict(),
-            **({} if self.proof is None else {"proof": self.proof.as_dict()}),
         }
 
     def write(self, out: str | os.PathLike[str], *, order: str = "storage", progress: Progress = silent) -> Written:
@@ -280,7 +272,7 @@ def _is_own(cut: Cut, target: Target, manifest: bytes | None) -> bool:
 def _identity(cut: Cut, target: Target) -> dict[str, Any]:
     """What makes two cuts the same, to the last byte of their items."""
     return {
-        **{key: value for key, value in cut.as_dict().items() if key not in ("study", "proof")},
+        **{key: value for key, value in cut.as_dict().items() if key != "study"},
         "rows": cut.rank,
         "order": target.order,
         "plan_id": cut.plan.plan_id,
@@ -322,49 +314,3 @@ def _is_inside(target: Target, source: str) -> bool:
         folder = source.rsplit("@", 1)[0].rstrip("/")
         return f"{target.place}/".startswith(f"{folder}/") or matches(f"{target.place}/part-00000.parquet", source)
     return os.path.isdir(source) and Path(os.path.realpath(target.place)).is_relative_to(os.path.realpath(source))
-
-
-def apply_cut(found: Cut, other: Any) -> Cut:
-    """Keep the items of another list that score at least as well as the last one above a cutoff.
-
-    Args:
-        found: Its score, or the one that was asked for, is the threshold. The other list has to have the same score
-            column; all of its items with that very score are kept.
-        other: As `streameval.open_ranking` takes it.
-
-    Returns:
-        Cut: Of the other list. It promises nothing: `proof` is what holds, of the list that the study is about.
-
-    Raises:
-        InputError: A list without scores, the study's own list, another type of score, or no item above the threshold.
-    """
-    target = Cutoff.of(found.asked["cutoff"])
-    threshold = target.value if target.kind == "score" else found.score
-    if threshold is None:
-        raise InputError(
-            f"{found.study}: no score is known at rank {found.rank:,}", "only lists that were planned by score have one"
-        )
-    options = replace(RankingOptions.of(found.plan), key=(), where=None, file_order=None)
-    rows = open_rows(other, options)
-    place = ", ".join(rows.source or ["the list in memory"])
-    if rows.fingerprint == found.plan.ranking["fingerprint"]:
-        raise InputError(f"{place} is the list that the study is about", "leave out --apply")
-    order = by_score(rows, options)
-    count = count_at_score(order, threshold)
-    if not count:
-        raise InputError(f"{place}: no item has score {threshold} or a better one")
-    nothing = pa.table({"rank": pa.array([], pa.int64())})
-    location = Ranking(rows, options, order).location()
-    plan = Plan(found.plan.method, {}, rows.n_rows, 0, nothing, order.description(), location=location)
-    return replace(
-        found,
-        rank=count,
-        score=threshold,
-        holds=dict.fromkeys(found.holds),
-        claim=Claim("none", None, "nothing: no item of this list was labelled"),
-        asked={**found.asked, "apply": place},
-        plan=plan,
-        estimates="none",
-        proof=found,
-        _ranking=None if rows.source else other,
-    )

@@ -175,9 +175,7 @@ def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) ->
     """
     widest = curve.half_width()
     method = method_of(plan)
-    if (at := method.at) is not None:  # one rank was asked for, and nothing before it was meant to be narrow
-        widest = _half_width_at(curve, at)
-    width = {"alpha": widest.alpha, "rank": widest.rank, "widest": at is None, "labels_for_half": None}
+    width = {"alpha": widest.alpha, "rank": widest.rank, "labels_for_half": None}
     if label_error:
         width["all_items"] = _half_width_at(curve, curve.n_items).alpha
     otherwise = plan.parameters.get("assume") == "independent"

@@ -20,7 +20,7 @@ from streameval.labelling.known_rows import DrawnRows, ListKeys, locate_rows, re
 from streameval.labelling.options import Draw, LabelColumns
 from streameval.labelling.readers import IN_MEMORY, place_of
 from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
-from streameval.methods.adopted.designs import DESIGNS, FIXED_SIZE
+from streameval.methods.adopted.designs import DESIGNS
 from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.options import split, takes
@@ -66,9 +66,8 @@ def adopt(
             `score`. In Python as for `plan`.
         study: Folder of the study; made if it is not there.
         labels: Label table with one row for every drawn item, labelled or not, by rank or by `on`.
-        drawn: How they were drawn: uniform, strata, poisson, sampford, conditional-poisson or pivotal have bounds; of a
-            draw that is none of these, say unknown: there are estimates, and no bounds. In Python too it is believed:
-            the study's claim says so.
+        drawn: How they were drawn: uniform, strata and poisson have bounds; of a draw that is none of these, say
+            unknown: there are estimates, and no bounds. In Python too it is believed: the study's claim says so.
         options: In Python: what describes the ranking, at once.
         confidence: Probability of the claim.
         stages: How often bounds may be seen and labels of our own added after, with grow.
@@ -181,8 +180,7 @@ def _strata(method: Adopted, how: Draw, rows: DrawnRows, ranking: Ranking, memor
     if method.drawn != "strata" and how.sample_size is not None:
         _hold_against(how.sample_size, came)
     if method.design.weighted:
-        least = _least(how, rows, ranking, memory)
-        return _of_fixed_size(least, came, method.drawn) if method.drawn in FIXED_SIZE else least
+        return _least(how, rows, ranking, memory)
     if method.drawn == "strata":
         last, drawn = _ranges(how.sample_size, "drawn", n_items)
         if np.any(drawn != np.floor(drawn)):
@@ -262,17 +260,6 @@ def _least(how: Draw, rows: DrawnRows, ranking: Ranking, memory: float) -> Floor
         raise InputError(
             f"rank {int(rows.rank[below[0]]):,} was drawn with probability {probability[below[0]]:g}, below the least",
             "the least probability is that of any item, drawn or not",
-        )
-    return least
-
-
-def _of_fixed_size(least: Floor, came: int, drawn: str) -> Floor:
-    """Refuse probabilities of all items that do not sum to the size of the sample, to rounding."""
-    if least.items.size and abs(least.total.sum() - came) > 0.5:
-        raise InputError(
-            f"the probabilities of all items sum to {least.total.sum():,.1f}, and {came:,} items came: a sample drawn "
-            f"as {drawn} has as many",
-            "name the column of inclusion probabilities; of items drawn each by itself, --drawn=poisson",
         )
     return least
 

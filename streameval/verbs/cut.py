@@ -31,7 +31,6 @@ def cut(
     misses: int | None = None,
     misses_from: str | os.PathLike[str] | None = None,
     ranking: Any = None,
-    apply: Any = None,
     progress: Progress = silent,
 ) -> Cut:
     """Find the cutoff that labels prove, and write the items above it.
@@ -53,20 +52,17 @@ def cut(
         misses: Positives that the ranking never returned (default: what evaluate was given).
         misses_from: Evaluated study of the items that were never returned, which bounds them.
         ranking: In Python alone: the ranking that was planned, where it lies in memory.
-        apply: Another list with the same score: keep its items above the threshold. What is proven stays that of the
-            list that the study is about. In Python `Cut.proof` is what holds of the items of that score or better in
-            the study's own list, ties of it included.
         progress: In Python: is told of items written.
 
     Returns:
         Cut: What is proven at the cutoff; `written` says what `out` holds.
 
     Raises:
-        InputError: No cutoff; one that no rank is proven to reach (says what is); a list that a threshold cannot be
-            applied to; errors as of `Cut.write`.
+        InputError: No cutoff; one that no rank is proven to reach (says what is); errors as of
+            `Cut.write`.
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
-    found = _found(study, cutoff, misses, misses_from, ranking, apply)
+    found = _found(study, cutoff, misses, misses_from, ranking)
     return found if out is None else replace(found, written=found.write(out, order=order, progress=progress))
 
 
@@ -105,13 +101,12 @@ def _found(
     misses: int | None,
     misses_from: str | os.PathLike[str] | None,
     ranking: Any,
-    apply: Any,
 ) -> Cut:
     """Find the cutoff, and what holds there."""
     target = Cutoff.of(cutoff)
     if target.kind == "recall" and not target.value:
         raise InputError(f"a cut at {cutoff} holds no item", "name a recall in (0, 1], such as recall:0.9")
-    given = {"misses": None if misses is None else check_misses(misses), "misses_from": misses_from, "apply": apply}
+    given = {"misses": None if misses is None else check_misses(misses), "misses_from": misses_from}
     named = {name: value for name, value in given.items() if value is not None}
     answering(study, "cut")
     folder = Study(Path(study))

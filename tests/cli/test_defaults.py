@@ -44,7 +44,7 @@ def test_the_default_method_is_the_one_whose_claim_holds(items, catalogue, tmp_p
 @pytest.mark.parametrize(("option", "value", "owners"), [
     ("--epsilon", "0.05", ["paula", "stratified"]), ("--window", "50", ["paula"]),
     ("--head", "5000", ["paula", "stratified"]), ("--tail", "closed", ["paula", "stratified"]),
-    ("--assume", "independent", ["paula"]), ("--first", "100", ["uniform"]), ("--interval", "dkwm", ["uniform"]),
+    ("--assume", "independent", ["paula"]), ("--interval", "hypergeometric", ["uniform"]),
     ("--claim", "factor", ["stratified"]),
 ])  # fmt: skip
 def test_an_option_of_another_method_says_whose_it_is(items, tmp_path, capsys, option, value, owners):

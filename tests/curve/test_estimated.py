@@ -20,6 +20,8 @@ from streameval.judges.classes import judged_in_order
 from streameval.judges.estimate import judged_estimate
 from streameval.judges.values import Judge
 from streameval.methods import create
+from streameval.methods.adopted.method import Adopted
+from streameval.methods.adopted.steps import Strata
 from streameval.metrics.bounded import metrics
 from streameval.metrics.estimated import estimates
 from streameval.slices.estimates import list_estimate, with_list_rates
@@ -403,7 +405,7 @@ def test_slices_sum_to_the_list_and_borrow_where_they_know_nothing():
         method = create("loguniform", {"budget": 120})
         plan = method.plan(ranks.size, s)
         if s == 2:  # nothing but its head is labelled
-            plan = create("uniform", {"budget": 1, "first": 1}).plan(ranks.size, s)
+            plan = method.drawn(ranks.size, s, np.array([1]))
         drawn.append(ranks[plan.ranks - 1])
         parts.append(SimpleNamespace(plan=plan, name=str(s)))
     whole = np.sort(np.concatenate(drawn))
@@ -425,9 +427,9 @@ def test_slices_sum_to_the_list_and_borrow_where_they_know_nothing():
     assert steps[whole - 1] == pytest.approx(labels.label.astype(float), abs=1e-9)
 
 
-def test_a_plan_for_the_first_ranks_estimates_nothing_beyond():
-    method = create("uniform", {"first": 1_000, "budget": 200})
-    plan = method.plan(N, 0)
+def test_a_sample_of_the_first_ranks_estimates_nothing_beyond():
+    method, rank = Adopted(drawn="unknown"), np.arange(5, 1_001, 5)
+    plan = method.adopt(N, 0, rank, Strata(np.array([N]), np.array([rank.size])), None)
     curve = method.curve(plan, Labels.of(plan, FALLING[plan.ranks - 1]))
     assert abs(curve.precision_at(1_000).estimate - FALLING[:1_000].mean()) < 0.1
     assert np.isnan(curve.precision_at(1_001).estimate)

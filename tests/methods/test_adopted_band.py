@@ -6,14 +6,12 @@ import math
 import numpy as np
 import pytest
 from binomial import binomial_tail
-from pivotal import pivotal
 from suite_cases import cases, examples, slow
 
 from streameval.kernels import sequential_band
 from streameval.methods.adopted import checks
 from streameval.methods.adopted.band import points
 from streameval.methods.adopted.checks import number_drawn, of_ends, of_strata, of_weights
-from streameval.methods.adopted.fixed_size import FixedSize
 from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata, joined_steps, poisson_steps, strata_steps
 from streameval.types import Labels
@@ -160,26 +158,6 @@ def test_bands_miss_no_more_than_they_may(draw):
             misses += bool(np.any((low > y) | (high < y)))
             runs += 1
     assert binomial_tail(runs, misses, 0.1) > 1e-4
-
-
-def test_ordered_pivotal_samples_are_covered_at_every_rank():
-    """Draws of fixed size with unequal probabilities, two items at a time in rank order."""
-    n, size = 400, 60
-    rank = np.arange(1, n + 1)
-    raw = 1 / (rank + 20)
-    probability = np.minimum(1.0, raw / raw.sum() * size)
-    floor = Floor(rank.copy(), probability)
-    rng, misses = np.random.default_rng(9), 0
-    truth = (rng.random(n) < 0.6).astype(np.int8)
-    draws = examples(30, 200)
-    for _ in range(draws):
-        taken = pivotal(probability, rng)
-        sample = FixedSize(taken + 1, probability[taken], floor)
-        positive = truth[taken] == 1
-        found = sample.points(positive, positive, 0.1)
-        y = np.cumsum(truth)[found.rank - 1]
-        misses += bool(np.any((found.lower > y) | (found.upper < y)))
-    assert binomial_tail(draws, misses, 0.1) > 1e-4
 
 
 def test_checks_name_what_is_wrong_with_a_draw_and_pass_draws_as_stated():

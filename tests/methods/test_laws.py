@@ -56,7 +56,6 @@ def test_every_parameter_has_help_and_every_method_states_its_contract(name):
     assert all(one.metadata["help"].endswith(".") for one in fields(method))
     assert changed(method, confidence=0.5, budget=7, no_such_parameter=1).budget in (7, None)
     assert method.level is None or 0 < method.level < 1
-    assert method.at is None
     assert method.looks == 1
     plan = method.plan(1_000)
     assert method_of(plan) == method_of(replace(plan, notes={}))

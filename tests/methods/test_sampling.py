@@ -1,6 +1,6 @@
 """Sample sizes, intervals and uniform sampling: figures, naive twins, and coverage."""
 
-from math import ceil, comb, floor, log
+from math import ceil, comb, floor, log, sqrt
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from streameval.errors import InputError
 from streameval.kernels.hypergeometric import at_least, at_most, intervals
 from streameval.kernels.uniform_sample_size import exact_sample_sizes
 from streameval.methods import create
-from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
+from streameval.methods.uniform.sample_size import curve_sizes
 from streameval.types import Labels
 
 
@@ -73,10 +73,12 @@ def test_sizes_are_arrays_over_everything():
     items = np.array([10**6, 10**9])[:, None, None, None]
     alpha = np.array([0.03, 0.08])[:, None, None]
     p, delta = np.array([0.5, 0.7, 0.9])[:, None], np.array([0.05, 0.001])
-    hoeffding, exact = (point_sizes(items, alpha, p, delta, bound) for bound in ("hoeffding", "exact"))
+    hoeffding, exact = (curve_sizes(items, alpha, p, delta, bound) for bound in ("hoeffding", "exact"))
     assert hoeffding.shape == exact.shape == (2, 2, 3, 2)
-    assert hoeffding[0, 0, 0, 0] == ceil(log(2 / 0.05) / (2 * 0.03**2 * 0.5**2))
-    assert np.all(exact < hoeffding)
+    z = log(2 * 10**9 / 0.05) / (2 * 0.03**2 * 0.5**2)
+    assert hoeffding[1, 0, 0, 0] == pytest.approx(2 * sqrt(10**9 * z), rel=1e-12)
+    assert np.all(exact <= hoeffding)
+    assert np.all(exact[1] < hoeffding[1])
 
 
 def test_figures_of_the_paper():
@@ -96,26 +98,13 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("interval", ["hoeffding", "hypergeometric", "dkwm"])
-@pytest.mark.parametrize(
-    ("shape", "at"),
-    [
-        *(("falling", None), ("rising tail", 700)),
-        *slow(
-            *(
-                (shape, at)
-                for shape in LISTS
-                for at in (None, 700)
-                if (shape, at) not in (("falling", None), ("rising tail", 700))
-            )
-        ),
-    ],
-)
-def test_uniform_holds_at_every_rank(shape, interval, at):
+@pytest.mark.parametrize("interval", ["hoeffding", "hypergeometric"])
+@pytest.mark.parametrize("shape", ["falling", "rising tail", *slow(*((shape,) for shape in ("flat", "rare", "all")))])
+def test_uniform_holds_at_every_rank(shape, interval):
     n, confidence, replicates = 2_000, 0.8, examples(25, 120)
     truth = LISTS[shape](n, np.random.default_rng(5)).astype(np.int8)
     y, ranks = np.cumsum(truth), np.arange(1, n + 1)
-    method = create("uniform", {"budget": 300, "confidence": confidence, "interval": interval, "first": at})
+    method = create("uniform", {"budget": 300, "confidence": confidence, "interval": interval})
     misses = pointwise = 0
     for seed in range(replicates):
         plan = method.plan(n, seed)
@@ -130,15 +119,19 @@ def test_uniform_holds_at_every_rank(shape, interval, at):
     assert binomial_tail(2 * replicates, pointwise, (1 - confidence) / 2) > 1e-4
 
 
-def test_a_point_takes_what_eq_2_says():
-    plan = create("uniform", {"first": 100_000}).plan(10**7)
-    assert plan.table.num_rows == 1153
-    assert plan.ranks[-1] <= 100_000
-    with pytest.raises(InputError, match="there are 10 items"):
-        create("uniform", {"first": 100}).plan(10)
+@pytest.mark.parametrize(
+    ("retired", "said"),
+    [({"first": 500}, "has no first any more"), ({"interval": "dkwm"}, "has no interval dkwm any more")],
+)
+def test_what_uniform_could_be_told_once_is_named_with_what_to_do_now(retired, said):
+    """As plans of earlier versions hold it; what was not given there is no parameter."""
+    with pytest.raises(InputError, match=said) as refused:
+        create("uniform", {"budget": 100, "first": None} | retired)
+    assert refused.value.hint.startswith("streameval plan LIST ")
+    assert create("uniform", {"budget": 100, "first": None}) == create("uniform", {"budget": 100})
 
 
-@pytest.mark.parametrize("bad", [{"interval": "wald"}, {"first": 0}, {"confidence": 1}, {"budget": 0}, {"alpha": -1}])
+@pytest.mark.parametrize("bad", [{"interval": "wald"}, {"confidence": 1}, {"budget": 0}, {"alpha": -1}])
 def test_bad_parameters_of_uniform(bad):
     with pytest.raises(InputError):
         create("uniform", bad)

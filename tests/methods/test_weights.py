@@ -52,7 +52,6 @@ DRAWS = {
     "loguniform, by key": (by_key, N, 100),
     "loguniform, slices": (sliced("loguniform", budget=250), N, 60),
     "uniform": (plain("uniform", budget=250), N, 400),
-    "uniform, first 700": (plain("uniform", first=700, alpha=0.3), 700, 400),
     "uniform, slices": (sliced("uniform", budget=250), N, 60),
     "stratified": (plain("stratified", alpha=0.5, epsilon="0.1", head=40, tail="closed"), N, 400),
     "stratified, open tail": (plain("stratified", alpha=0.9, epsilon="0.3", head=10), None, 400),

@@ -1,6 +1,7 @@
 """Labels that were drawn elsewhere, from the command to the curve; every mistake in one line."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,8 @@ from streameval.cli import run
 from streameval.errors import InputError
 from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
+from streameval.stores import atomic
+from streameval.study.plan_files import plan_files
 from streameval.types import Labels
 
 N = 10_000
@@ -83,7 +86,7 @@ def test_every_verb_takes_an_adopted_study(study, tmp_path):
         assert run(verb) == 0, verb
 
 
-@pytest.mark.parametrize("design", ["top", "strata", "poisson", "listed", "pivotal"])
+@pytest.mark.parametrize("design", ["top", "strata", "poisson", "listed"])
 def test_other_designs_bound_the_curve(listed, tmp_path, design):
     folder, truth = listed
     rng = np.random.default_rng(5)
@@ -101,7 +104,7 @@ def test_other_designs_bound_the_curve(listed, tmp_path, design):
         taken = rank[rng.random(N) < probability]
     labels = table(truth, taken)
     source = str(folder)
-    if design in ("poisson", "pivotal"):  # a Poisson draw stands in for the other: what is tested is the way of it
+    if design == "poisson":
         last = np.unique(np.rint(np.geomspace(1, N, 60)).astype(np.int64))
         least = pa.table({"last_rank": last, "probability": probability[last - 1]})
         labels = labels.append_column("p", pa.array(probability[taken - 1]))
@@ -164,6 +167,31 @@ def test_an_unknown_draw_claims_nothing_and_estimates_as_if_all_items_were_equal
 def test_a_draw_without_bounds_is_called_unknown(name):
     with pytest.raises(InputError, match="or unknown, for a draw that is none of these"):
         Adopted(drawn=name)
+
+
+@pytest.mark.parametrize("drawn", ["sampford", "conditional-poisson", "pivotal"])
+def test_a_draw_that_has_no_bounds_any_more_is_named_with_the_design_to_say(catalogue, tmp_path, capsys, drawn):
+    (tmp_path / "sample.csv").write_text("rank,label\n3,1\n")
+    assert run(["adopt", str(catalogue.lists / "list.parquet"), "--study", str(tmp_path / "study"), "--labels",
+                str(tmp_path / "sample.csv"), "--drawn", drawn, "--probability", "0.1"]) == 2  # fmt: skip
+    assert capsys.readouterr().err == (
+        f"streameval: labels drawn as {drawn} have no bounds any more. "
+        "Hint: streameval adopt RANKING --drawn unknown has estimates of them, without bounds\n"
+    )
+    assert not (tmp_path / "study").exists()
+
+
+def test_a_study_of_a_draw_that_has_no_bounds_any_more_is_refused_in_a_line(study, capsys):
+    folder = study("adopted")
+    plan = streameval.Study(folder).plan()
+    pivotal = replace(plan, parameters={**plan.parameters, "drawn": "pivotal"})
+    atomic.write_all(plan_files(folder, pivotal, "plan"))
+    assert run(["evaluate", str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "streameval: labels drawn as pivotal have no bounds any more. Hint: streameval adopt RANKING "
+    )
+    assert said.count("\n") == 1
 
 
 def test_a_sample_with_stages_is_handed_out_before_it_grows(listed, tmp_path):
@@ -380,26 +408,6 @@ def test_probabilities_divided_by_their_maximum_are_noticed_where_all_are_known(
             assert curve.claim.coverage == coverage
             about = f"The probabilities of all items sum to {said.sum():,.1f}, and {taken.size:,} items were drawn"
             assert (about in curve.findings[0]) == (coverage == "none")
-
-
-def test_a_poisson_sample_is_none_of_a_fixed_size(listed, tmp_path):
-    from pivotal import pivotal
-
-    _, truth = listed
-    raw = 1 / (np.arange(1, N + 1) + 800)
-    probability = raw / raw.sum() * 700
-    source = listed_probabilities(tmp_path / "list.parquet", probability)
-    rng = np.random.default_rng(3)
-    fixed = pivotal(probability, rng) + 1
-    assert fixed.size == 700
-    curve = adopted_in(source, tmp_path / "pivotal", table(truth, fixed, p=probability[fixed - 1]), None,
-                       drawn="pivotal", probability="p")  # fmt: skip
-    assert curve.claim.coverage == "simultaneous"
-    taken = np.flatnonzero(rng.random(N) < probability) + 1
-    for drawn in ("sampford", "conditional-poisson", "pivotal"):
-        with pytest.raises(InputError, match=r"the probabilities of all items sum to 700\.0, and .* items came"):
-            streameval.adopt(source, tmp_path / drawn, table(truth, taken, p=probability[taken - 1]), on="item",
-                             drawn=drawn, probability="p")  # fmt: skip
 
 
 def test_honest_strata_of_few_items_are_adopted(listed, tmp_path):

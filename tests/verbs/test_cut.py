@@ -121,7 +121,7 @@ def lake(tmp_path_factory):
             "rank": rng.integers(0, 9, n),
             "text": pa.array([None if i % 50 == 0 else f"text {i % 999}" for i in range(n)]).dictionary_encode(),
             "view": pa.array([f"view {i % 7}" for i in range(n)], pa.string_view()),
-            "cents": pa.array(rng.integers(0, 30, n), pa.int64()).cast(pa.decimal128(38, 2)),
+            "cents": pa.array(rng.integers(0, 30, n).astype(np.int32)).cast(pa.decimal128(18, 2)),
         }
     )
     for i, rows in enumerate(np.array_split(np.arange(n), 5)):
@@ -413,3 +413,16 @@ def test_real_lists_are_cut_as_a_full_sort_would(real, tmp_path):
     wanted = ranking.fetch(np.arange(1, n + 1), ["item_id"]).table["item_id"]
     assert pieces(ranking, n, "rank", tmp_path, 5e6)["item_id"].equals(wanted)
     assert sorted(pieces(ranking, n, "storage", tmp_path)["item_id"].to_pylist()) == sorted(wanted.to_pylist())
+
+
+def test_a_query_applies_a_threshold_that_is_proven_to_another_list(catalogue, tmp_path):
+    study, other, kept = (
+        str(catalogue.path("curve-evaluated")),
+        catalogue.lists / "stored.parquet",
+        tmp_path / "k.parquet",
+    )
+    proven = streameval.cut(study, "precision:0.6").score
+    query = f"FROM next WHERE score >= {proven}"
+    assert run(["sql", study, query, "--with", f"next={other}", "--out", str(kept)]) == 0
+    score = pq.read_table(other).column("score").to_numpy()
+    assert np.array_equal(pq.read_table(kept).column("score").to_numpy(), score[score >= proven])

@@ -172,10 +172,9 @@ def test_other_methods_and_labels_that_may_be_wrong_bring_their_levels_alone(day
     assert history.rows[0]["positives"] is not None
     assert history.rows[1]["run_lower"] < history.rows[0]["run_lower"]
     uniform = tmp_path / "2026-02-02"
-    plan = streameval.plan(
-        str(catalogue.lists / "list-0.parquet"), uniform, method="uniform", first=300, budget=NIGHT, seed=0
-    )
-    with_tables(uniform, labels=pa.table({"rank": plan.ranks, "label": np.ones(300, int)}))
+    plan = streameval.plan(str(catalogue.lists / "list-0.parquet"), uniform, method="uniform", budget=500, seed=0)
+    assert 300 < plan.notes["head"] < NIGHT
+    with_tables(uniform, labels=pa.table({"rank": plan.ranks, "label": np.ones(plan.ranks.size, int)}))
     assert streameval.monitor(uniform, "precision@300").rows[0]["precision_lower"] == 1.0
 
 

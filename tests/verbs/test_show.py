@@ -172,10 +172,8 @@ def test_what_cannot_be_shown_is_refused_in_one_line(catalogue):
         with pytest.raises(InputError) as refused:
             streameval.show(study, *asked)
         assert said in str(refused.value)
-    with pytest.raises(InputError, match="of no slice"):
-        streameval.show(study, "recall@10", standard_error=True)
     with pytest.raises(InputError, match="no measure was asked for"):
-        streameval.show(study, standard_error=True)
+        streameval.show(study, slice="de")
 
 
 def test_everything_that_cannot_be_shown_is_named_at_once(catalogue):

@@ -29,7 +29,7 @@ def test_every_method_is_shown_beside_the_others(labelled, tmp_path, capsys):
     arguments = ["simulate", str(path), "--label", "label", "--replicates", "6", "--budget", "1000"]
     assert run([*arguments, "--plot", str(picture), "--json"]) == 0
     rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
-    uniform = {f"uniform {interval}" for interval in ("hoeffding", "hypergeometric", "dkwm")}
+    uniform = {f"uniform {interval}" for interval in ("hoeffding", "hypergeometric")}
     assert set(rows) == {"loguniform", "paula", "paula independent", "stratified"} | uniform
     for row in rows.values():
         assert row["labels"] <= 1000  # on average, where the draw decides

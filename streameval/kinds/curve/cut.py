@@ -20,7 +20,7 @@ from streameval.reporting.cut import CutResult
 from streameval.reporting.next_step import way_out
 from streameval.slices.plan import refuse_misses
 from streameval.study import Study
-from streameval.study.cut_files import Cut, apply_cut
+from streameval.study.cut_files import Cut
 from streameval.study.judging import as_read, curve_of
 from streameval.study.planned_ranking import counted_at, score_at
 from streameval.study.results import Evaluation
@@ -31,9 +31,9 @@ def proven(folder: Study, evaluation: Evaluation, target: Cutoff, ranking: objec
     """Find where a curve proves a cutoff; errors as of `streameval.cut`.
 
     Args:
-        options: `misses`, `misses_from` and `apply`, as far as they were given.
+        options: `misses` and `misses_from`, as far as they were given.
     """
-    misses, misses_from, apply = (options.get(name) for name in ("misses", "misses_from", "apply"))
+    misses, misses_from = options.get("misses"), options.get("misses_from")
     asked = {"cutoff": str(target)}
     plan = folder.plan()
     curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
@@ -41,19 +41,13 @@ def proven(folder: Study, evaluation: Evaluation, target: Cutoff, ranking: objec
         curve = _beside(folder, plan, evaluation, Path(misses_from), misses)
         asked["misses_from"] = os.fspath(misses_from)
     _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
-    by_score = target.kind == "score"
-    chosen = counted_at(plan, target.value, ranking) if by_score else _chosen(curve, target)
+    chosen = counted_at(plan, target.value, ranking) if target.kind == "score" else _chosen(curve, target)
     if misses is not None:
         asked["misses"] = str(misses)
     at = curve.at([chosen]).to_pylist()[0]
-    threshold = score_at(plan, at["rank"], ranking, at.get("score"))
-    if apply is not None and not by_score and threshold is not None:  # a threshold keeps all items of its score
-        first, last = curve.rank_at_score(threshold) if curve.score is not None else (0, plan.n_items)
-        chosen = first if first == last else counted_at(plan, threshold, ranking)
-        at = curve.at([chosen]).to_pylist()[0]
-    result = CutResult(
+    return CutResult(
         rank=chosen,
-        score=threshold,
+        score=score_at(plan, at["rank"], ranking, at.get("score")),
         holds={name: value for name, value in at.items() if name not in ("rank", "score")},
         claim=curve.claim,
         asked=asked,
@@ -63,7 +57,6 @@ def proven(folder: Study, evaluation: Evaluation, target: Cutoff, ranking: objec
         estimates=curve.basis,
         _ranking=ranking,
     )
-    return result if apply is None else apply_cut(result, apply)
 
 
 def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path, misses: int | None) -> Curve:

@@ -1,13 +1,10 @@
-"""What the bounds of one ranking, or of a slice of it, say of a question; and standard errors of precision.
-
-These are approximate, and for one rank alone; bounds hold for all.
-"""
+"""What the bounds of one ranking, or of a slice of it, say of a question."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +14,6 @@ from streameval.curve.at_cutoff import METRICS
 from streameval.curve.bounds import Bounds
 from streameval.curve.extremes import Extremes
 from streameval.curve.plug_in import PlugIn
-from streameval.curve.pooling import PooledLabels, odds_of
 from streameval.curve.targets import (
     interpolated_precision,
     rank_at_precision,
@@ -31,7 +27,6 @@ from streameval.questions.cutoffs import Cutoff
 from streameval.questions.printed import OURS, SHORT
 from streameval.slices.files import SliceResult
 from streameval.study.results import Evaluation
-from streameval.typing import FloatArray, Int64Array
 
 _TargetFunctions = tuple[Callable[[Extremes, Fraction], tuple[float, float]], Callable[[PlugIn, Fraction], float]]
 _AT_TARGET: dict[tuple[str, str], _TargetFunctions] = {
@@ -51,9 +46,6 @@ _ARGUMENTS = ("", "positives", "step")  # by which a metric of the list is known
 _UNKNOWN = Bounds(np.nan, np.nan, np.nan)
 _OfCurve = Evaluation | SliceResult
 _STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
-_CELL = 8  # labels
-_AROUND = 4  # cells on either side whose share is mixed into that of a cell, as one label; half a one of the list
-_LEAST = 10  # positives, and negatives: with fewer the error of what is pooled is larger than that of the draw
 
 
 def measures(result: _OfCurve) -> tuple[str, ...]:
@@ -180,52 +172,6 @@ def _no_such(question: Question, names: tuple[str, ...]) -> InputError:
     return InputError(what, hint)
 
 
-def precision_error(evaluation: Evaluation, rank: int) -> float | None:
-    """Standard error of the estimated precision of the first `rank` items, approximate.
-
-    None where fewer than 10 positive or 10 negative labels of a random draw say something of these items; where there
-    is no estimate; and with a judge, or slices, for which it was not measured.
-    """
-    labels, drawn = evaluation.labels, evaluation.label_table.column("draw_weight").to_numpy(zero_copy_only=False)
-    unmeasured = "judge" in evaluation.curve.diagnostics or evaluation.slices
-    if unmeasured or evaluation.curve.plug_in is None or not labels.known.any() or np.isnan(drawn).any():
-        return None
-    pool = PooledLabels.of(labels.rank, labels.label, odds_of(drawn, labels.known))
-    error = standard_error(pool, labels.rank[labels.known], rank) / rank if pool.rank.size else np.nan
-    return None if np.isnan(error) else float(error)
-
-
-def standard_error(pool: PooledLabels, labelled: Int64Array, rank: int) -> float:
-    """√ Σ u(u/n + 1) q(1 − q) over cells of labels up to a rank; NaN where these are too few of either kind.
-
-    In a cell u items have no label and n do; where odds differ within it, n is (Σ o)²/Σ o². Its share q of positives is
-    that of its labels, one label's worth of the nine cells around it and half a one of the list.
-
-    Args:
-        pool: The labels with odds above 0, each 0 or 1.
-        labelled (int64 array, strictly increasing): All ranks with a label.
-        rank: From 1.
-    """
-    upto = int(np.searchsorted(pool.rank, rank, side="right"))
-    positives = int(pool.value[:upto].sum())
-    if min(positives, upto - positives) < _LEAST:
-        return float("nan")
-    first = np.arange(0, pool.rank.size, _CELL)
-    odds, hits = (np.add.reduceat(each, first) for each in (pool.odds, pool.odds * pool.value))
-    n = odds**2 / np.add.reduceat(pool.odds**2, first)
-    q = (n * hits / odds + _around(hits) / _around(odds) + 0.5 * hits.sum() / odds.sum()) / (n + 1.5)
-    ends = np.minimum(np.append(pool.rank[first[1:] - 1], np.iinfo(np.int64).max), rank)
-    u = np.diff(ends - np.searchsorted(labelled, ends, side="right"), prepend=0)
-    return float(np.sqrt(np.sum(u * (u / n + 1) * q * (1 - q))))
-
-
-def _around(cells: FloatArray) -> FloatArray:
-    """Sums over each cell and up to four on either side."""
-    sums = np.concatenate([[0.0], np.cumsum(cells)])
-    at = np.arange(cells.size)
-    return np.asarray(sums[np.minimum(at + _AROUND + 1, cells.size)] - sums[np.maximum(at - _AROUND, 0)])
-
-
 def labels_needed(bounds: Bounds, wanted: float, result: Evaluation) -> tuple[int | None, str]:
     """Labels that are forecast to decide, in five of six draws, and what is said of them.
 
@@ -245,13 +191,3 @@ def labels_needed(bounds: Bounds, wanted: float, result: Evaluation) -> tuple[in
     if rounded <= labelled:
         return None, "no forecast: so many are there"
     return (rounded, f"about {rounded:,} in all") if rounded < n_items else (None, f"all {n_items:,} items")
-
-
-def standard_errors(result: Evaluation, questions: Sequence[Question]) -> dict[str, float | None]:
-    """Give the standard error of precision at each cutoff that is a rank, by measure; see `precision_error`."""
-    errors: dict[str, float | None] = {}
-    for question in questions:
-        if question.metric == "precision" and question.cutoff is not None:
-            rank = question.cutoff.rank_in(result.curve.n_items)
-            errors |= {} if rank is None else {str(question): precision_error(result, rank)}
-    return errors

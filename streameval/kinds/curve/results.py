@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -105,10 +105,6 @@ class CurveResult(Evaluation, StudyResult):
         if by_bounds.outcome != "inconclusive" or not self.labels.rank.size:
             return by_bounds
         return Decision("inconclusive", *measures.labels_needed(bounds, float(question.condition.value), self))
-
-    def standard_errors(self, questions: Sequence[Question]) -> dict[str, float | None]:
-        """Give those of precision at cutoffs that are ranks."""
-        return measures.standard_errors(self, questions)
 
     def promise(self) -> str:
         """Say what the bounds promise, and under which assumption."""

@@ -72,7 +72,7 @@ def of_ends(strata: Strata, taken: Int64Array) -> float:
     return float(np.prod(strata.drawn[:-1] / strata.width[:-1]))
 
 
-def of_weights(probability: FloatArray, floor: Floor, n_drawn: int | None = None) -> list[Contradiction]:
+def of_weights(probability: FloatArray, floor: Floor) -> list[Contradiction]:
     """Hold the sum of inverse probabilities, which estimates N, against N; and the number drawn against its mean.
 
     The sum by Bernstein's inequality. The number, where every item's probability is known and items were drawn each by
@@ -81,7 +81,6 @@ def of_weights(probability: FloatArray, floor: Floor, n_drawn: int | None = None
 
     Args:
         probability (float64 array, shape (n,)): Of the drawn items.
-        n_drawn: Items drawn, of a design that leaves their number to chance; else None.
     """
     n_items = int(floor.last[-1])
     estimate = float(np.sum(1 / probability))
@@ -91,8 +90,9 @@ def of_weights(probability: FloatArray, floor: Floor, n_drawn: int | None = None
     p_value = min(1.0, 2 * math.exp(-off * off / (2 * (variance + off * largest / 3)))) if off else 1.0
     clause = f"the inverse probabilities sum to {estimate:,.0f}, where the list has {n_items:,} items"
     of_sum = Contradiction(clause, p_value)
-    if n_drawn is None or not floor.items.size:
+    if not floor.items.size:
         return [of_sum] if p_value < SIGNIFICANCE else []
+    n_drawn = probability.size
     clause = f"the probabilities of all items sum to {floor.total.sum():,.1f}, and {n_drawn:,} items were drawn"
     of_number = Contradiction(clause, number_drawn(n_drawn, floor))
     if of_number.p_value < SIGNIFICANCE * (1 - _OF_SUM):

@@ -32,15 +32,9 @@ DESIGNS: dict[str, Design] = {
     "poisson": Design(
         "each item was drawn by itself with the probability given, which was fixed before the draw", weighted=True
     ),
-    "sampford": Design("Sampford sampling of fixed size with the inclusion probabilities given", weighted=True),
-    "conditional-poisson": Design(
-        "conditional Poisson sampling with the inclusion probabilities given (not its working probabilities)",
-        weighted=True,
-    ),
-    "pivotal": Design("ordered pivotal sampling with the inclusion probabilities given", weighted=True),
     "unknown": Design(
         "nothing is known of how these were drawn",
         "how likely each item was to be drawn, by itself and beside others, is not known",
     ),
 }
-FIXED_SIZE = ("sampford", "conditional-poisson", "pivotal")
+RETIRED = ("sampford", "conditional-poisson", "pivotal")  # of studies of earlier versions

@@ -1,7 +1,7 @@
 """Labels that were drawn elsewhere: a band at every rank from somebody else's sample, if its draw is known.
 
 Nothing is planned here: `streameval adopt` finds the ranks of labelled items and makes the plan of them. The bands and
-their proofs are in `streameval.kernels.sequential_band` and `fixed_size`; designs and what they assume in `designs`.
+their proof are in `streameval.kernels.sequential_band`; designs and what they assume in `designs`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from streameval.methods import Look, Method, check_confidence, check_items, chec
 from streameval.methods.adopted import growth
 from streameval.methods.adopted.band import mixture, points
 from streameval.methods.adopted.checks import Contradiction, in_words, of_strata, of_weights
-from streameval.methods.adopted.designs import DESIGNS, FIXED_SIZE, Design
-from streameval.methods.adopted.fixed_size import FixedSize
+from streameval.methods.adopted.designs import DESIGNS, RETIRED, Design
 from streameval.methods.adopted.steps import Floor, Strata, joined_steps, poisson_steps, strata_steps
 from streameval.methods.loguniform.design import look_share
 from streameval.options import option
@@ -58,6 +57,11 @@ class Adopted(Method):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_confidence(self.confidence)
+        if self.drawn in RETIRED:
+            raise InputError(
+                f"labels drawn as {self.drawn} have no bounds any more",
+                "streameval adopt RANKING --drawn unknown has estimates of them, without bounds",
+            )
         if self.drawn not in DESIGNS:
             *others, unknown = DESIGNS
             hint = f"there are: {', '.join(others)}; or {unknown}, for a draw that is none of these"
@@ -195,11 +199,9 @@ class Adopted(Method):
         return growth.intersected(bounds)
 
     def _weighted(self, plan: Plan, labels: Labels, delta: float) -> Points:
-        floor, probability = _floor(plan), _probability(plan)
-        if self.drawn in FIXED_SIZE:
-            return FixedSize(plan.ranks, probability, floor).points(labels.label == 1, labels.label != 0, delta)
-        mu = mixture(floor.last, floor.least)
-        return points(poisson_steps(plan.ranks, labels.label, probability, floor), mu, delta)
+        floor = _floor(plan)
+        steps = poisson_steps(plan.ranks, labels.label, _probability(plan), floor)
+        return points(steps, mixture(floor.last, floor.least), delta)
 
     def _rates(self, plan: Plan) -> tuple[Int64Array, FloatArray]:
         """Ranges of ranks, and at what rate each was drawn (at least)."""
@@ -212,7 +214,7 @@ class Adopted(Method):
 
     def _contradictions(self, plan: Plan) -> list[Contradiction]:
         if self.design.weighted:
-            return of_weights(_probability(plan), _floor(plan), plan.ranks.size if self.drawn == "poisson" else None)
+            return of_weights(_probability(plan), _floor(plan))
         return of_strata(*_sample(plan))
 
     def _claim(self, plan: Plan, labels: Labels, against: list[Contradiction]) -> Claim:

@@ -5,34 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from streameval.errors import InputError
 from streameval.methods.sampled import Sampled
 from streameval.options import option
 
-IntervalMethod = Literal["hoeffding", "hypergeometric", "dkwm"]
+IntervalMethod = Literal["hoeffding", "hypergeometric"]
 INTERVALS = get_args(IntervalMethod)
 
 
 @dataclass(frozen=True)
 class UniformParameters(Sampled):
-    """Parameters, and what they are checked for."""
+    """Parameters."""
 
     name: ClassVar[str] = "uniform"
-    summary: ClassVar[str] = "uniformly random ranks, the baseline: for one rank (--first) or the whole curve"
+    summary: ClassVar[str] = "uniformly random ranks beyond a labelled head, the baseline"
+    retired: ClassVar[dict[str, str]] = {
+        "--first": "streameval plan LIST --for 'precision@K within 0.03' asks for the precision of the first K items",
+        "--interval dkwm": "streameval plan LIST --method uniform with the same --seed draws the same ranks",
+    }
 
-    first: int | None = option(None, "Estimate the precision of the first N items only.")
     interval: IntervalMethod = option("hoeffding", "The interval that becomes the curve.")
-
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        super().__post_init__()
-        if self.first is not None and self.first < 1:
-            raise InputError(f"--first is {self.first:,} items, below 1")
-
-    @property
-    def at(self) -> int | None:
-        """The one rank that the plan is for."""
-        return self.first
 
 
 PARAMETERS = UniformParameters

@@ -50,27 +50,6 @@ def hypergeometric(counts: DrawCounts, delta: float) -> tuple[FloatArray, FloatA
     return _within(counts, low.astype(np.float64), high.astype(np.float64))
 
 
-def dkwm(counts: DrawCounts, sample: int, items: int, delta: float) -> tuple[FloatArray, FloatArray]:
-    """Dvoretzky–Kiefer–Wolfowitz–Massart: all cutoffs at once with probability ≥ 1 − δ, of one width everywhere.
-
-    Args:
-        sample, items: Labels drawn in all, and what they were drawn from.
-
-    Let x be the rank of a drawn item if it is positive, and ∞ if not. The share of draws with x ≤ r estimates T(r)/W
-    at every r, and Massart (1990) bounds the largest error of *independent* draws: P(D > t) ≤ 2exp(−2nt²). Draws
-    without replacement are smaller in the convex order (the proof of Hoeffding 1963, Theorem 4, holds for sums in any
-    linear space, and D is convex in the sum), so P(D ≥ t) ≤ E(D' − u)⁺/(t − u) ≤ ∫ᵤ 2exp(−2nx²)dx / (t − u) for every
-    u < t, with D' that of independent draws. The best u is Massart's own radius √(ln(2/δ)/(2n)), which gives
-    t√(2n) = v + √π·erfc(v)/δ at v = √ln(2/δ): about a tenth more than for independent draws, and proven.
-    """
-    v = math.sqrt(math.log(2 / delta))
-    radius = (v + math.sqrt(math.pi) * math.erfc(v) / delta) / math.sqrt(2 * sample) if sample else 1.0
-    scale, slack = items / max(sample, 1), radius * items
-    low = np.asarray(counts.found_low * scale - slack, dtype=np.float64)
-    high = np.asarray(counts.found_high * scale + slack, dtype=np.float64)
-    return _within(counts, low, high)
-
-
 def _within(counts: DrawCounts, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Cut to what the labels themselves leave possible; nothing drawn, nothing known."""
     least, most = counts.found_low, counts.items - counts.drawn + counts.found_high

@@ -1,15 +1,13 @@
-"""Uniform random sampling, the baseline (PAULA paper, sections 2.1 and 3), for one rank or for the whole curve.
+"""Uniform random sampling, the baseline (PAULA paper, sections 2.1 and 3).
 
-For one rank (`first`): labels drawn uniformly without replacement from ranks 1..first, as many as eq. 2 asks for. For
-the whole curve: every rank of a head, because a uniform sample is too thin there (eq. 4), and a sample of the rest, the
-two balanced as in eq. 5. Three intervals can be read off the same labels:
+Labelled are every rank of a head, because a uniform sample is too thin there (eq. 4), and a sample of the rest, the two
+balanced as in eq. 5. Two intervals can be read off the same labels:
 
 - "hoeffding": p̃ ± √(ln(2/δ)/(2z)) (eq. 3); for the curve with δ/(ranks beyond the head), the union bound.
 - "hypergeometric": the exact interval at each cutoff; for the curve with δ/(cutoffs).
-- "dkwm": Dvoretzky–Kiefer–Wolfowitz–Massart, of one absolute width at every rank.
 
-The one chosen by `interval` becomes the curve. All are columns of the curve's table: `hoeffding_*` and
-`hypergeometric_*` hold at each cutoff on its own, `union_*` and `dkwm_*` at all at once.
+The one chosen by `interval` becomes the curve. Columns of the curve's table are `hoeffding_*` and `hypergeometric_*`,
+which hold at each cutoff on its own, and `union_*`, at all at once.
 """
 
 from __future__ import annotations
@@ -28,23 +26,23 @@ from streameval.kernels.sorted_sets import unique
 from streameval.methods import check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.uniform import INTERVALS, UniformParameters
-from streameval.methods.uniform.intervals import DrawCounts, dkwm, hoeffding, hypergeometric
-from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
+from streameval.methods.uniform.intervals import DrawCounts, hoeffding, hypergeometric
+from streameval.methods.uniform.sample_size import curve_sizes
 from streameval.types import Labels, Plan, Promise
 from streameval.typing import FloatArray, Int64Array
 
 _CUTOFF_RATIO = 1.01
+_INTERVALS = {"hoeffding": hoeffding, "hypergeometric": hypergeometric}
 _HEAD_SHOWN = 10_000  # cutoffs of a labelled head that the table shows one by one
 
 
 @dataclass(frozen=True)
 class Uniform(UniformParameters):
-    """Uniform random ranks: of one prefix, or of the whole list beyond a labelled head.
+    """Uniform random ranks beyond a labelled head.
 
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the bounds at every rank at once,
-    for any 0/1 list, also where labels are missing (for one rank, everything follows from its one interval). `alpha`
-    is a forecast of the half-width, relative to a precision of `min_precision`. The `interval` "hypergeometric" also
-    plans by exact sample sizes.
+    for any 0/1 list, also where labels are missing. `alpha` is a forecast of the half-width, relative to a precision of
+    `min_precision`. The `interval` "hypergeometric" also plans by exact sample sizes.
     """
 
     variants: ClassVar[tuple[dict[str, Any], ...]] = tuple({"interval": name} for name in INTERVALS)
@@ -54,33 +52,33 @@ class Uniform(UniformParameters):
         from streameval.kernels.draw import STEPS, draw_strata
         from streameval.kernels.jit import small
 
-        head, last, drawn = self._sizes(check_items(n_items))
-        ends = np.array([head, last] if head else [last], dtype=np.int64)
+        head, drawn = self._sizes(check_items(n_items))
+        ends = np.array([head, n_items] if head else [n_items], dtype=np.int64)
         n = np.array([head, drawn] if head else [drawn], dtype=np.int64)
         with small(STEPS * int(n.sum())):
             rank = draw_strata(ends[: n.size], n, np.uint64(seed % 2**64))
         stratum = np.repeat(np.arange(n.size, dtype=np.int32), n)
-        notes = {"head": head, "last": last, "drawn": drawn}
+        notes = {"head": head, "drawn": drawn}
         return Plan(
             self.name, dict(self.__dict__), n_items, seed, pa.table({"rank": rank, "stratum": stratum}), notes=notes
         )
 
     def weights(self, plan: Plan) -> FloatArray:
-        """1 in the head; beyond it the inverse of the share that was drawn: of the `first` ranks, where given."""
-        head, last, drawn = (int(plan.notes[key]) for key in ("head", "last", "drawn"))
-        return np.where(plan.ranks <= head, 1.0, (last - head) / max(drawn, 1))
+        """1 in the head; beyond it the inverse of the share that was drawn."""
+        head, drawn = (int(plan.notes[key]) for key in ("head", "drawn"))
+        return np.where(plan.ranks <= head, 1.0, (plan.n_items - head) / max(drawn, 1))
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count labels, and forecast the half-width at `min_precision`."""
-        head, last, drawn = self._sizes(check_items(n_items))
-        alpha = self.alpha if self.budget is None else self._reached(last, self.budget)
-        whole = head + drawn == last
+        head, drawn = self._sizes(check_items(n_items))
+        alpha = self.alpha if self.budget is None else self._reached(n_items, self.budget)
+        whole = head + drawn == n_items
         return {
             "method": self.name,
             "labels": head + drawn,
             "accuracy": 0.0 if whole else alpha,
             "forecast": not whole,
-            "claim": "exact" if whole and self.at is None else "simultaneous",
+            "claim": "exact" if whole else "simultaneous",
             "interval": self.interval,
             "head": head,
         }
@@ -94,48 +92,38 @@ class Uniform(UniformParameters):
         sample = _Labelled.of(plan, labels)
         envelope = close(plan.n_items, self._points(sample), labels.rank, labels.label)
         claim = self.claim_of(plan, labels)
-        cutoffs = unique(sample.cutoffs(), plan.n_items)
         diagnostics = {
             "consistent": envelope.consistent,
             "labelled_head": sample.head,
             "assumptions": assumptions(labels, sample.head),
         }
         estimated = self.estimate(plan, labels)
-        curve = Curve(plan.n_items, envelope, cutoffs, claim, diagnostics, columns=self._named(sample),
+        curve = Curve(plan.n_items, envelope, sample.cutoffs(), claim, diagnostics, columns=self._named(sample),
                       estimated=estimated)  # fmt: skip
-        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, sample, labels.about))
+        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, labels.about))
 
-    def _sizes(self, n_items: int) -> tuple[int, int, int]:
-        """Labelled head, last rank that can be drawn, and labels drawn beyond the head."""
-        last = n_items if self.at is None else self.at
-        if last > n_items:
-            raise InputError(f"--first is {last:,} items, but there are {n_items:,} items")
-        if (self.budget or self._planned(last)) >= last:
-            return 0, last, last
-        if self.at is not None:
-            return 0, last, self.budget or self._planned(last)
-        head = _balanced_head(last, self.budget) if self.budget is not None else math.ceil(self._planned(last) / 2)
-        drawn = math.ceil(head * (last - head) / last)  # the sample of `head` ranks of N, less what falls in the head
-        return (head, last, drawn) if head + drawn < last else (0, last, last)
+    def _sizes(self, n_items: int) -> tuple[int, int]:
+        """Labelled head, and labels drawn beyond it."""
+        if (self.budget or self._planned(n_items)) >= n_items:
+            return 0, n_items
+        head = math.ceil(self._planned(n_items) / 2) if self.budget is None else _balanced_head(n_items, self.budget)
+        drawn = math.ceil(head * (n_items - head) / n_items)  # a sample of `head` ranks of N, less what falls in it
+        return (head, drawn) if head + drawn < n_items else (0, n_items)
 
-    def _planned(self, last: int) -> int:
-        """Labels by eq. 2 or eq. 5, or by the exact sample sizes in their place."""
+    def _planned(self, n_items: int) -> int:
+        """Labels by eq. 5, or by the exact sample sizes in its place."""
         bound = "exact" if self.interval == "hypergeometric" else "hoeffding"
-        size = point_sizes if self.at is not None else curve_sizes
-        return math.ceil(size(last, self.alpha, self.min_precision, 1 - self.confidence, bound))
+        return math.ceil(curve_sizes(n_items, self.alpha, self.min_precision, 1 - self.confidence, bound))
 
-    def _reached(self, last: int, budget: int) -> float:
+    def _reached(self, n_items: int, budget: int) -> float:
         """Half-width forecast for a budget: where the labels that α takes come down to it (bisection on ln α)."""
         # Hoeffding's α is never below the exact one, nor far above it
         delta, p = 1 - self.confidence, self.min_precision
-        if self.at is not None:
-            most = math.sqrt(math.log(2 / delta) / (2 * budget)) / p
-        else:
-            most = math.sqrt(2 * last * math.log(2 * last / delta)) / (budget * p)
+        most = math.sqrt(2 * n_items * math.log(2 * n_items / delta)) / (budget * p)
         low, high = min(0.02 * most, 0.5), min(2 * most, 1.0 - 1e-9)
         for _ in range(50):
             middle = math.sqrt(low * high)
-            head, _, drawn = replace(self, alpha=middle, budget=None)._sizes(last)
+            head, drawn = replace(self, alpha=middle, budget=None)._sizes(n_items)
             low, high = (middle, high) if head + drawn > budget else (low, middle)
         return high
 
@@ -143,25 +131,16 @@ class Uniform(UniformParameters):
         """Bounds of the chosen interval at the ranks where it is worth evaluating."""
         if sample.complete:
             return Points.none()
-        delta = 1 - self.confidence
-        if self.at is not None and self.interval != "dkwm":
-            ranks, share = np.array([sample.last]), delta
-        elif self.interval == "hypergeometric":
+        if self.interval == "hypergeometric":
             ranks = sample.cutoffs()
             ranks = ranks[ranks > sample.head]
-            share = delta / ranks.size
+            together = ranks.size
         else:
-            ranks, share = sample.steps(), delta / (sample.last - sample.head)
-        low, high = self._bounds(self.interval, sample, ranks, share if self.interval != "dkwm" else delta)
+            ranks, together = sample.steps(), sample.n_items - sample.head
+        low, high = _INTERVALS[self.interval](sample.counts(ranks), (1 - self.confidence) / together)
         low, high = np.ceil(low - 1e-6), np.floor(high + 1e-6)
         before = sample.head_yield(np.array([sample.head]))
         return Points(ranks, low + before[0], high + before[1])
-
-    def _bounds(self, name: str, sample: _Labelled, ranks: Int64Array, delta: float) -> tuple[FloatArray, FloatArray]:
-        counts = sample.counts(ranks)
-        if name == "dkwm":
-            return dkwm(counts, sample.drawn, sample.last - sample.head, delta)
-        return (hypergeometric if name == "hypergeometric" else hoeffding)(counts, delta)
 
     def _named(self, sample: _Labelled) -> pa.Table:
         """Every named interval at the cutoffs, as precision."""
@@ -169,37 +148,29 @@ class Uniform(UniformParameters):
         beyond = ranks > sample.head
         known_low, known_high = sample.head_yield(np.minimum(ranks, sample.head))
         columns: dict[str, Any] = {"rank": ranks}
-        union = delta / max(1, sample.last - sample.head)
-        named = (("hoeffding", "hoeffding", delta), ("hypergeometric", "hypergeometric", delta),
-                 ("union", "hoeffding", union), ("dkwm", "dkwm", delta))  # fmt: skip
-        for label, name, share in named:
-            low, high = self._bounds(name, sample, ranks[beyond], share)
+        union = delta / max(1, sample.n_items - sample.head)
+        counts = sample.counts(ranks[beyond])
+        for label, (low, high) in {
+            "hoeffding": hoeffding(counts, delta),
+            "hypergeometric": hypergeometric(counts, delta),
+            "union": hoeffding(counts, union),
+        }.items():
             lower, upper = known_low.astype(np.float64), known_high.astype(np.float64)
             lower[beyond] += low
             upper[beyond] += high
             columns[f"{label}_lower"], columns[f"{label}_upper"] = lower / ranks, upper / ranks
         return pa.table(columns)
 
-    def _findings(self, curve: Curve, sample: _Labelled, about: str) -> tuple[str, ...]:
+    def _findings(self, curve: Curve, about: str) -> tuple[str, ...]:
         if not curve.envelope.consistent:
             return self.contradicted("The bounds contradict themselves")
-        if self.at is None:
-            return (
-                Promise(
-                    self.confidence,
-                    f"{about} lies inside the bounds at every rank at once, whatever the list ({self.interval} on a "
-                    "uniform sample).",
-                ),
-                *warnings(curve.diagnostics["assumptions"]),
-            )
-        row = curve.at([self.at])
-        low, high = (row.column(f"precision_{side}")[0].as_py() for side in ("lower", "upper"))
         return (
             Promise(
                 self.confidence,
-                f"the precision of the first {self.at:,} lies between {low:.2%} and {high:.2%} ({self.interval} on "
-                f"{sample.drawn:,} uniform draws; of {about}).",
+                f"{about} lies inside the bounds at every rank at once, whatever the list ({self.interval} on a "
+                "uniform sample).",
             ),
+            *warnings(curve.diagnostics["assumptions"]),
         )
 
 
@@ -208,14 +179,14 @@ class _Labelled:
     """Labels of a plan, as running counts.
 
     Attributes:
-        head, last, drawn: Ranks 1..head are all planned; `drawn` were drawn from head+1..last.
+        n_items, head, drawn: Ranks 1..head are all planned; `drawn` were drawn from head+1..n_items.
         rank: int64 array, shape (drawn,).
         head_low, head_high, low, high (int64 arrays): Running positives among the head and among the drawn, from 0, a
             missing label as 0 and as 1.
     """
 
+    n_items: int
     head: int
-    last: int
     drawn: int
     rank: Int64Array
     head_low: Int64Array
@@ -225,36 +196,35 @@ class _Labelled:
 
     @staticmethod
     def of(plan: Plan, labels: Labels) -> _Labelled:
-        head, last, drawn = (int(plan.notes[key]) for key in ("head", "last", "drawn"))
+        head, drawn = (int(plan.notes[key]) for key in ("head", "drawn"))
         least, most = (np.concatenate([[0], np.cumsum(x)]) for x in (labels.label == 1, labels.label != 0))
-        return _Labelled(head, last, drawn, labels.rank[head:], least[: head + 1], most[: head + 1],
+        return _Labelled(plan.n_items, head, drawn, labels.rank[head:], least[: head + 1], most[: head + 1],
                        least[head:] - least[head], most[head:] - most[head])  # fmt: skip
 
     @property
     def complete(self) -> bool:
-        return self.drawn == self.last - self.head
+        return self.drawn == self.n_items - self.head
 
     def head_yield(self, ranks: Int64Array) -> tuple[Int64Array, Int64Array]:
         return self.head_low[ranks], self.head_high[ranks]
 
     def counts(self, ranks: Int64Array) -> DrawCounts:
-        """Counts at ranks beyond the head; those after `last` count as `last`."""
-        up_to = np.minimum(ranks, self.last)
-        z = np.searchsorted(self.rank, up_to, side="right").astype(np.int64)
-        return DrawCounts(up_to - self.head, z, self.low[z], self.high[z])
+        """Counts at ranks beyond the head."""
+        z = np.searchsorted(self.rank, ranks, side="right").astype(np.int64)
+        return DrawCounts(ranks - self.head, z, self.low[z], self.high[z])
 
     def steps(self) -> Int64Array:
         """Each drawn rank, and the rank before the next: between them an interval is a straight line."""
-        ranks = np.concatenate([self.rank, self.rank - 1, [self.last]])
+        ranks = np.concatenate([self.rank, self.rank - 1, [self.n_items]])
         return unique(ranks[ranks > self.head])
 
     def cutoffs(self) -> Int64Array:
         """Ranks that the table shows: the head as far as it is short, a geometric grid, and the last."""
         first = np.arange(1, min(self.head, _HEAD_SHOWN) + 1, dtype=np.int64)
         start = max(self.head, 1) if self.head <= _HEAD_SHOWN else _HEAD_SHOWN
-        powers = math.log(self.last / start) / math.log(_CUTOFF_RATIO) if self.last > start else 0
+        powers = math.log(self.n_items / start) / math.log(_CUTOFF_RATIO) if self.n_items > start else 0
         grid = np.ceil(start * _CUTOFF_RATIO ** np.arange(math.floor(powers) + 1)).astype(np.int64)
-        return unique(first, grid[grid <= self.last], [max(self.head, 1), self.last])
+        return unique(first, grid[grid <= self.n_items], [max(self.head, 1), self.n_items])
 
 
 def _balanced_head(last: int, budget: int) -> int:

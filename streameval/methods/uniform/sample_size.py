@@ -13,42 +13,18 @@ import numpy.typing as npt
 from streameval.typing import FloatArray, Int64Array
 
 
-def point_sizes(
-    n_items: npt.ArrayLike, alpha: npt.ArrayLike, p: npt.ArrayLike, delta: npt.ArrayLike, bound: str = "hoeffding"
-) -> Int64Array:
-    """Labels for the precision of one list of N items.
-
-    Args:
-        n_items, alpha, p, delta: array-like, broadcast together.
-        bound ({"hoeffding", "exact"}): "hoeffding": ⌈ln(2/δ)/(2α²p²)⌉ (PAULA paper, eq. 2). "exact": from so many on,
-            the share found is within αp of p with probability ≥ 1 − δ, by the hypergeometric distribution itself.
-
-    Returns:
-        int64 array of the broadcast shape: At most N.
-
-    >>> point_sizes(10**7, [0.08, 0.04], 0.5, 0.05).tolist()
-    [1153, 4612]
-    >>> int(point_sizes(10**7, 0.08, 0.5, 0.05, "exact"))
-    612
-    """
-    from streameval.kernels.uniform_sample_size import exact_sample_sizes, hoeffding_sizes
-
-    items, a, share, d = _broadcast(n_items, alpha, p, delta)
-    kernel = exact_sample_sizes if bound == "exact" else hoeffding_sizes
-    return kernel(items.ravel(), a.ravel(), share.ravel(), d.ravel()).reshape(items.shape)
-
-
 def curve_sizes(
     n_items: npt.ArrayLike, alpha: npt.ArrayLike, p: npt.ArrayLike, delta: npt.ArrayLike, bound: str = "hoeffding"
 ) -> FloatArray:
     """Labels for the precision at every rank of a list: a sample of all ranks, and every rank that it leaves too thin.
 
-    With z labels for one point at δ/N (a union over ranks), a sample of s is enough from rank n = N·z/s on (eq. 4);
-    all ranks before it are labelled too, and s + n is least, 2√(Nz), at s = n (eq. 5).
+    With z labels for one point at δ/N (a union over ranks; ln(2N/δ)/(2α²p²) by eq. 2), a sample of s is enough from
+    rank n = N·z/s on (eq. 4); all ranks before it are labelled too, and s + n is least, 2√(Nz), at s = n (eq. 5).
 
     Args:
         n_items, alpha, p, delta: array-like, broadcast together.
-        bound: {"hoeffding", "exact"}.
+        bound ({"hoeffding", "exact"}): "exact": from z on, the share found is within αp of p with probability
+            ≥ 1 − δ/N, by the hypergeometric distribution itself.
 
     Returns:
         float64 array of the broadcast shape: s + n, sampled ranks among the first n counted twice as the paper counts
@@ -59,9 +35,12 @@ def curve_sizes(
     >>> float(curve_sizes(217_077, 0.08, 0.7, 0.05).round(2))
     47030.54
     """
+    from streameval.kernels.uniform_sample_size import exact_sample_sizes
+
     items, a, share, d = _broadcast(n_items, alpha, p, delta)
     if bound == "exact":
-        z = point_sizes(items, a, share, d / items, "exact").astype(np.float64)
+        sizes = exact_sample_sizes(items.ravel(), a.ravel(), share.ravel(), (d / items).ravel())
+        z = sizes.reshape(items.shape).astype(np.float64)
     else:
         with np.errstate(divide="ignore"):  # α² vanishes below 1e-162; every item is then labelled
             z = np.log(2 * items / d) / (2 * a**2 * share**2)

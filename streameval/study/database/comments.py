@@ -32,14 +32,13 @@ _INTERVALS = {
     "hoeffding": "by Hoeffding's inequality, at this rank alone",
     "hypergeometric": "by the exact hypergeometric interval, at this rank alone",
     "union": "by Hoeffding's inequality, at all grid points at once",
-    "dkwm": "by Dvoretzky, Kiefer, Wolfowitz and Massart, at all ranks at once",
 }
 _COLUMNS = {
     "rank": "Place in the ranking, 1 is the best.",
     "stratum": "Stratum that the rank was drawn in, numbered by rank from 0.",
     "weight": "Items of the list that the label stands for in the estimated curve, 0 without a label: sum(weight * "
-    "label) is the estimate of the positives, and weighted_mean(x, weight) the average of any x over the list (of a "
-    "plan of the first items, over these). Null where there are no estimates.",
+    "label) is the estimate of the positives, and weighted_mean(x, weight) the average of any x over the list. "
+    "Null where there are no estimates.",
     "draw_weight": "One over the probability with which the rank was drawn. Null where ranks were not drawn at random "
     "(paula), or the model has seen the labels.",
     "next_yield": "Estimate of the yield at the next breakpoint.",

@@ -10,16 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from measured import with_tables
-from suite_cases import cases, examples
+from suite_cases import cases
 
 import streameval
 from streameval.cli import run
-from streameval.curve.pooling import PooledLabels, odds_of
-from streameval.kinds.curve.measures import standard_error
-from streameval.methods import create
 from streameval.reporting.chart_rows import by_false_positive_rate, by_rank, by_recall, by_yield
 from streameval.study import Study
-from streameval.types import Labels
 
 N = 30_000
 TRUTH = (np.random.default_rng(2).random(N) < np.linspace(0.95, 0.1, N)).astype(np.int8)
@@ -150,31 +146,6 @@ def test_two_studies_differ_by_their_estimates(study, tmp_path):
         name = row["metric"], row["argument"]
         if row["metric"] != "precision_at_score" and row["a"] is not None and row["b"] is not None:
             assert (row["a"], row["b"]) == tuple(pytest.approx(each[name], rel=1e-9) for each in known), name
-
-
-def test_the_standard_error_is_about_that_of_the_estimate(capsys, tmp_path):
-    """Between .93 and .98 of estimates are within 1.96 of it; of few labels of either kind there is none."""
-    method, y, inside = create("loguniform", {"budget": 600}), np.cumsum(TRUTH), {1_000: 0, N: 0}
-    runs = examples(150, 300)
-    for seed in range(runs):
-        plan = method.plan(N, seed)
-        labels = Labels.of(plan, TRUTH[plan.ranks - 1])
-        found = method.estimate(plan, labels)
-        pool = PooledLabels.of(plan.ranks, labels.label, odds_of(method.weights(plan), labels.known))
-        for rank in inside:
-            error = standard_error(pool, plan.ranks, rank)
-            inside[rank] += bool(abs(found.at(rank) - y[rank - 1]) <= 1.96 * error)
-    assert all(0.91 <= count / runs <= 0.99 for count in inside.values())
-    assert np.isnan(standard_error(pool, plan.ranks, 20))
-
-    plan = streameval.plan(pa.table({"id": np.arange(N)}), tmp_path, seed=1, budget=600)
-    streameval.evaluate(tmp_path, labels=pa.table({"rank": plan.ranks, "label": TRUTH[plan.ranks - 1]}))
-    told = printed(capsys, "show", tmp_path, f"precision@{N}, 5", "--standard-error")["standard_error"]
-    assert told["precision@5"] is None
-    assert 0.005 < told[f"precision@{N}"] < 0.05
-    assert run(["show", str(tmp_path), f"precision@{N}", "--standard-error"]) == 0
-    assert "(approximate, and for this rank alone; the bounds hold for all ranks at once)" in capsys.readouterr().out
-    assert run(["show", str(tmp_path), "rank@recall:.5", "--standard-error"]) == 2
 
 
 def test_labels_that_crowd_the_top_no_longer_pull_the_estimates_down(tmp_path):

@@ -68,8 +68,8 @@ def test_labels_that_cannot_be_used(capsys):
         ("--per query --judge-classes 0.5", "does not go with --judge-classes"),
         ("--per query --by text", "a study of drawn rankings does not go with --by"),
         (
-            "--per query --head 3 --first 9",
-            "with --first, --head. Hint: leave it out: it is for a study of a curve",
+            "--per query --head 3 --tail open",
+            "with --head, --tail. Hint: leave it out: it is for a study of a curve",
         ),
         ("--per float", "3 rows without float (null or NaN)"),
         ("--per text", "the list holds 1 ranking, and 1,000 were to be drawn"),
