@@ -138,7 +138,7 @@ evaluate adopted-stages
 grow adopted-stages --labels 400
 select adopted-stages
 evaluate adopted-stages {LABELS}
-plan list.parquet --study pair --against again.parquet --score score --key id --at 100,dcg@500 --within 0.05 --seed 1
+plan list.parquet --study pair --against again.parquet --score score --key id --at 100,500 --within 0.05 --seed 1
 select pair
 evaluate pair {LABELS}
 show pair precision_gain@100

@@ -172,6 +172,13 @@ class Kind:
         """Names of the options of a verb."""
         return {one.name for options in self.options.get(verb, ()) for one in fields(options)} - self.without
 
+    def refuse_retired(self, folder: Path, notes: Mapping[str, Any]) -> None:
+        """Refuse a plan that only earlier versions made; a `StudyError` says what its labels are good for now.
+
+        Args:
+            notes: Of the plan.
+        """
+
     def holds(self, summary: Mapping[str, Any], plan: Plan) -> bool:
         """Whether results are of a plan as it is now."""
         return summary["study"] in (plan.study_ids if self.rounds else (plan.plan_id,))
@@ -285,20 +292,22 @@ def kind_of(folder: Path) -> Kind:
     """Give the kind of study that a folder holds; that of one ranking, where nothing in it can be read.
 
     Raises:
-        StudyError: A kind that there is not.
+        StudyError: A kind that there is not, or a plan that only earlier versions made.
     """
     from streameval.study.formats import read_kind
 
     for file in ("plan.json", "evaluation.json"):
         path = Path(folder) / file
         with suppress(FileNotFoundError, StudyError):
-            name = read_kind(path)
+            name, notes = read_kind(path)
             break
     else:
         return named("curve")
     if name not in (kinds := _names()):
         raise StudyError(f"{path}: there is no kind of study '{name}'", did_you_mean(name, kinds))
-    return named(name)
+    kind = named(name)
+    kind.refuse_retired(folder, notes)
+    return kind
 
 
 def answering(study: str | os.PathLike[str], verb: str) -> Kind:

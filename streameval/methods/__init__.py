@@ -176,14 +176,7 @@ class Sequential(Protocol):
 
 @runtime_checkable
 class Multiplies(Protocol):
-    """A method whose evidence about one rank multiplies: with that of other lists, or of later labels.
-
-    `streameval.curve.runs` and `streameval.sequential.adjuster` say how. exp(μ·Y(r) + S(μ)) is, of every μ, one
-    nonnegative martingale over the ranks r.
-    """
-
-    def mixture(self, plan: Plan) -> FloatArray:
-        """The μ that suit a plan, of equal weights; the plan alone decides them, and they are those of every rank."""
+    """A method whose evidence about one rank multiplies with that of other lists: `streameval.curve.runs` says how."""
 
     def evidence_at(
         self, plan: Plan, labels: Labels, rank: int, mu: FloatArray

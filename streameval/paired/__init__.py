@@ -7,5 +7,5 @@ and scores; cutoffs, probabilities and all else here are fixed without u and wit
 
 `rates` says with which probability to draw. `count` bounds D by exact tails from one look at the planned sample, `bet`
 at any time while labels come in, and `looks` shares the error between the two. `samples` are those of all cutoffs, from
-one draw. `every` bounds D at every rank; `linear` the DCG and other measures whose `discounts` are fixed.
+one draw.
 """

@@ -14,11 +14,6 @@ PairedLimits = tuple[Int64Array, Int64Array]  # lower, upper
 _COUNT: dict[Looks, float] = {"one": 1.0, "any": 0.0, "both": 0.8}
 
 
-def shared(confidence: float, part: int, whole: int) -> float:
-    """Confidence of some of the bounds that hold together, where each gets as much of the error."""
-    return 1 - (1 - confidence) * part / whole
-
-
 def count_error(confidence: float, cutoffs: int, looks: Looks) -> float:
     """One-sided error of `count` at each of so many cutoffs: half of its part of 1 − confidence, shared evenly."""
     return _COUNT[looks] * (1 - confidence) / (2 * cutoffs)

@@ -116,20 +116,8 @@ def item_probability(first_a: Int64Array, first_b: Int64Array, probabilities: Fl
     Returns:
         float64 array, shape (n,): 0 where both tops hold the item from the same cutoff on.
     """
-    low = np.minimum(first_a, first_b).astype(np.int64)
-    count = np.maximum(first_a, first_b).astype(np.int64) - low
-    largest: Sequence[FloatArray] = _largest_of_runs(np.append(probabilities, 0.0))
-    level = np.frexp(np.maximum(count, 1))[1] - 1  # of the longest run of 2^level cutoffs among them
-    table = np.stack(largest)
-    last = low + count - (1 << level)
-    return np.where(count > 0, np.maximum(table[level, low], table[level, np.maximum(last, 0)]), 0.0)
-
-
-def _largest_of_runs(values: FloatArray) -> list[FloatArray]:
-    """The largest of the 1, 2, 4... values from each place on, as far as there are values."""
-    runs, step = [values], 1
-    while step < values.size:
-        later = np.append(runs[-1][step:], np.full(min(step, values.size), -np.inf))
-        runs.append(np.maximum(runs[-1], later))
-        step *= 2
-    return runs
+    largest = np.zeros((probabilities.size + 1,) * 2)  # from one cutoff on, until before another
+    for j in range(probabilities.size):
+        largest[j, j + 1 :] = np.maximum.accumulate(probabilities[j:])
+    found: FloatArray = largest[np.minimum(first_a, first_b), np.maximum(first_a, first_b)]
+    return found

@@ -1,7 +1,6 @@
 """Two rankings of the same items, what is to be drawn of them and at which rates, and what was, counted by cutoff.
 
-Items are counted by pairs of first cutoffs, (m + 1)² cells, where these are few. Otherwise by steps: an item that gains
-from one cutoff on until another adds 1 at the first and takes 1 at the second, and sums along the cutoffs are counts.
+Items are counted by pairs of first cutoffs, (m + 1)² cells: the cutoffs are few.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from streameval.rankings.draw_by_key import limits
 from streameval.rankings.ranking import Ranking
 from streameval.typing import BoolArray, FloatArray, Int64Array, UInt64Array
 
-MOST_CELLS = 1 << 20
 COUNTS = ("size_a", "size_b", "gains", "losses", "gains_predicted", "losses_predicted")  # of each cutoff
 
 
@@ -81,15 +79,9 @@ class CutoffCounts:
     predictions: int
 
     @property
-    def by_cell(self) -> bool:
-        """Whether cells are counted."""
-        return self.predictions * (self.cutoffs + 1) ** 2 <= MOST_CELLS
-
-    @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[int, int, int]:
         """Of the counts, before they are made flat."""
-        m = self.cutoffs + 1
-        return (self.predictions, m, m) if self.by_cell else (self.predictions, 4, m)
+        return (self.predictions, self.cutoffs + 1, self.cutoffs + 1)
 
     def zero(self) -> Int64Array:
         """Counts of nothing, flat."""
@@ -102,34 +94,19 @@ class CutoffCounts:
             predicted (int64 array): 0 or 1; all 0 without a judge.
         """
         m = self.cutoffs + 1
-        if self.by_cell:
-            at = (predicted * m + first_a) * m + first_b
-            return np.bincount(at, minlength=self.predictions * m * m).astype(np.int64)
-        steps = np.zeros(self.shape, np.int64)
-        gain, loss = first_b < first_a, first_a < first_b
-        for row, (some, begin, end) in enumerate(((gain, first_b, first_a), (loss, first_a, first_b))):
-            steps[:, row] += self._at(predicted[some], begin[some]) - self._at(predicted[some], end[some])
-        steps[:, 2] += self._at(predicted, first_a)
-        steps[:, 3] += self._at(predicted, first_b)
-        return steps.ravel()
-
-    def _at(self, predicted: Int64Array, first: Int64Array) -> Int64Array:
-        m = self.cutoffs + 1
-        return np.bincount(predicted * m + first, minlength=self.predictions * m).reshape(-1, m)
+        at = (predicted * m + first_a) * m + first_b
+        return np.bincount(at, minlength=self.predictions * m * m).astype(np.int64)
 
     def drawn(self, flat: Int64Array, table: pa.Table) -> DrawnPair:
         """Put counts beside the items that were drawn."""
-        counts = flat.reshape(self.shape)
-        sums = np.cumsum(_steps(counts) if self.by_cell else counts, axis=2)[:, :, : self.cutoffs]
+        sums = np.cumsum(_steps(flat.reshape(self.shape)), axis=2)[:, :, : self.cutoffs]
         gains, losses, size_a, size_b = sums.sum(axis=0)
         predicted = sums[1] if self.predictions == 2 else np.zeros_like(sums[0])
-        return DrawnPair(
-            table, gains, losses, predicted[0], predicted[1], size_a, size_b, counts if self.by_cell else None
-        )
+        return DrawnPair(table, gains, losses, predicted[0], predicted[1], size_a, size_b)
 
 
 def _steps(cells: Int64Array) -> Int64Array:
-    """Steps that come to the same as cells."""
+    """What each cutoff adds to gains, losses and both tops: its sums along the cutoffs are counts."""
     above, below = np.tril(cells, -1), np.triu(cells, 1)  # of gains first_b < first_a, of losses first_a < first_b
     gains = above.sum(axis=1) - above.sum(axis=2)
     losses = below.sum(axis=2) - below.sum(axis=1)
@@ -315,8 +292,6 @@ class DrawnPair:
         gains_predicted, losses_predicted (int64 arrays, shape (m,)): Those of them that the judge takes for positive;
             0 without a judge.
         size_a, size_b (int64 arrays, shape (m,)): Items in each top.
-        cells (int64 array, shape (c, m + 1, m + 1), or None): Items by the judge's prediction (c = 2; without one c is
-            1), `first_a` and `first_b`; the last cell is 0. None where there are too many cutoffs for it.
     """
 
     table: pa.Table
@@ -326,4 +301,3 @@ class DrawnPair:
     losses_predicted: Int64Array
     size_a: Int64Array
     size_b: Int64Array
-    cells: Int64Array | None

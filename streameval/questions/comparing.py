@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -10,15 +9,14 @@ from typing import Any, Literal
 
 from streameval.errors import InputError
 from streameval.options import listed, option
-from streameval.questions import Question
 from streameval.questions.asking import CONFIDENCE
 from streameval.questions.cutoffs import Cutoff
 from streameval.text.options import flag
 
 _KINDS = ("rank", "share", "score")
-_COMPARED = "compare at ranks and scores (1000, 1%, score:0.7), or by dcg@1000, rbp.95 or log_mean_precision"
+_COMPARED = "compare at ranks and scores (1000, 1%, score:0.7)"
+_RETIRED = ("every", "dcg", "rbp", "log_mean_precision")
 MOST_CUTOFFS = 50
-_RBP = re.compile(r"rbp\.(?=\d*[1-9])\d{1,6}")  # and the decimals of its persistence
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class Comparing:
     )
     at: tuple[str, ...] | None = option(
         None,
-        "Cutoffs, separated by commas, at which they are compared, or every, for all ranks (default: powers of 10).",
+        "Cutoffs, separated by commas, at which they are compared (default: powers of 10).",
     )
     within: str | float = option("0.01", "How near bounds on the difference in precision are to lie.", shown="0.01")
     look: Literal["both", "one", "any"] = option(
@@ -67,40 +65,19 @@ class Comparing:
             raise InputError(f"--min-precision is {self.min_precision}, outside (0, 1)")
         if self.at is not None:
             object.__setattr__(self, "at", listed(self.at))
-            self._check_every()
             _ = self.cutoffs
 
     @property
     def cutoffs(self) -> tuple[Cutoff, ...] | None:
-        """Cutoffs as they were asked for; None where nothing was said, or every rank."""
-        if self.at is None or self.every:
+        """Cutoffs as they were asked for; None where nothing was said."""
+        if self.at is None:
             return None
-        cutoffs = tuple(dict.fromkeys(_cutoff(one) for one in self.at if _measure(one) is None))
+        cutoffs = tuple(dict.fromkeys(map(_cutoff, self.at)))
         if not self.at:
             raise InputError("--at names no cutoff", "such as --at 1000,10000")
         if len(cutoffs) > MOST_CUTOFFS:
             raise InputError(f"--at names {len(cutoffs)} cutoffs", f"give {MOST_CUTOFFS} at most")
         return cutoffs
-
-    @property
-    def every(self) -> bool:
-        """Whether they are compared at every rank."""
-        return self.at == ("every",)
-
-    def _check_every(self) -> None:
-        """Refuse what does not go with every rank; of the default looks there is only that at the end."""
-        if "every" not in (self.at or ()):
-            return
-        if not self.every:
-            raise InputError("--at names every rank and others besides", "give --at every alone: they are among them")
-        if self.look == "any":
-            raise InputError("--look any goes with a list of cutoffs", "bounds at every rank are looked at once: one")
-        object.__setattr__(self, "look", "one")
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """Measures that were asked for, besides cutoffs: dcg, dcg@1000, rbp.95, log_mean_precision."""
-        return tuple(dict.fromkeys(one for text in self.at or () if (one := _measure(text)) is not None))
 
     @property
     def half_width(self) -> float:
@@ -119,30 +96,9 @@ def powers_of_ten(n_items: int) -> Sequence[Cutoff]:
     return [Cutoff("rank", rank) for rank in ranks]
 
 
-def _measure(text: object) -> str | None:
-    """A measure as it is called in results; None where it is a cutoff."""
-    if str(text).strip().lower().startswith("rbp@"):
-        return Question.of(str(text)).metric
-    name, _, cutoff = str(text).strip().lower().partition("@")
-    if name == "dcg" and cutoff:
-        return f"dcg@{_last_rank(str(text), cutoff)}"
-    if name.startswith("rbp") and (cutoff or _RBP.fullmatch(name) is None):
-        raise InputError(f"--at is {text}", "such as rbp.95: its reader goes on to the next item with probability .95")
-    whole = name in ("dcg", "log_mean_precision") or name.startswith("rbp")
-    return name if whole and not cutoff else None
-
-
-def _last_rank(text: str, cutoff: str) -> int:
-    try:
-        at = Cutoff.of(cutoff)
-    except InputError:
-        at = None
-    if at is None or at.kind != "rank":
-        raise InputError(f"--at is {text}", "a DCG ends at a rank, from 1 on: dcg@1000")
-    return int(at.value)
-
-
 def _cutoff(text: str) -> Cutoff:
+    if text.strip().lower().startswith(_RETIRED):
+        raise InputError(f"--at is {text}, and rankings are compared at cutoffs only", _COMPARED)
     if text.strip().replace("_", "").isalpha():
         raise InputError(f"--at is {text}", _COMPARED)
     try:

@@ -225,12 +225,11 @@ def closer_bounds(plan: Plan, result: Result, study: str, places: Mapping[str, S
     notes, account = plan.notes, result.summary["account"]
     if account["labelled"] < account["planned"]:
         return remaining(study)
-    better = [row["better"] for name in ("differences", "measures") for row in result.tables[name].to_pylist()]
+    better = result.tables["differences"].column("better").to_pylist()
     if "open" not in better or any(len(place) != 1 for place in places.values()):
         return NOTHING
-    cutoffs = ["every"] if "bounded" in notes else notes["cutoffs"]
-    at = ",".join([*cutoffs, *(measure["name"] for measure in notes.get("measures", ()))])
-    order, within = notes["order"], f"{float(plan.parameters['within']) / 2:.3g}"
+    order, at = notes["order"], ",".join(notes["cutoffs"])
+    within = f"{float(plan.parameters['within']) / 2:.3g}"
     options = {"against": places["a"][0], "score": order.get("score"), "against_score": notes["against"].get("score"),
                "ascending": order.get("ascending") or None, "key": ",".join(notes["draw_by"]), "at": at,
                "within": within, "reuse": study, "study": f"{study}-closer"}  # fmt: skip

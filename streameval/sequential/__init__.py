@@ -25,7 +25,6 @@ FIRST, LEAST, LARGEST = 50, 50, 200  # items in a round whose size a design deci
 AS_LABELLED = "as far as the labels that there are tell"
 UNTOLD = "how many labels it takes depends on where the positives are in the list: the first round tells more"
 AnswerStatus = Literal["pass", "fail", "open"]
-EarlierEvidence = Callable[[int, int, int], float]
 PATH = pa.schema(
     {
         "question": pa.string(),
@@ -111,9 +110,6 @@ class QuestionSetting:
         expect: Decimal text: the precision that is expected; it only changes how many labels are needed.
         seed: Of the draw; never one that drew from this ranking before.
         estimates: Of the measures of some questions, by question as it prints: for forecasts alone.
-        evidence (callable(rank, label, least)): ln of the evidence that fewer than `least` of the first `rank` items
-            have that label, of one martingale over all ranks (`sequential.adjuster`). None where only what is known
-            counts; no label decides which.
         judge (callable(ends)): What a judge says of the list, parted into ranges that end at given ranks; None where
             there is none.
     """
@@ -126,7 +122,6 @@ class QuestionSetting:
     expect: str | None = None
     seed: int = 0
     estimates: Mapping[str, float] = field(default_factory=dict)
-    evidence: EarlierEvidence | None = None
     judge: Callable[[Int64Array], JudgedItems] | None = None
 
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.questions import Condition, Question
-from streameval.sequential import AnswerStatus, EarlierEvidence, KnownItems, Line, QuestionSetting
-from streameval.sequential.adjuster import log_needed
+from streameval.sequential import AnswerStatus, KnownItems, Line, QuestionSetting
 from streameval.sequential.closed import End, closed, rule
 from streameval.sequential.deciding import WORTH, Deciding, Rule
 from streameval.sequential.evidence import EProcess
@@ -52,7 +51,7 @@ class ConditionTest:
 
     Of the items that were known, wins may be withdrawn later: forgotten, corrected, torn. Let w be their number. A pass
     then takes, besides, evidence of 1/δ against every number of wins that it rejected up to w more, each by the test
-    that is planned for that number, and without the evidence that was there before. So does a fail of losses.
+    that is planned for that number, and by new labels alone. So does a fail of losses.
 
     Theorem.  With that both probabilities stay what they are, whichever known labels are withdrawn, when, and given
     again, as long as no false one counts.
@@ -67,8 +66,8 @@ class ConditionTest:
         needed: Fewest wins that a pass claims; that a fail claims are not there. They differ by the zone.
         known: Wins, losses and skipped items among the first `rank` that are known already.
         levels: ln E that passes, that fails.
-        earlier: ln of the evidence for either that was there before, 0 where it is less (`sequential.adjuster`); None
-            where only what is known counts.
+        earlier: Of a plan that an earlier version made: ln of the evidence for either that was there before, which its
+            levels allow for; None of all others.
         expected: Share of wins that is expected, for forecasts.
         besides: Numbers of wins, and of losses, against which there has to be evidence besides, as known labels were
             withdrawn.
@@ -101,7 +100,7 @@ class ConditionTest:
         items, most, fewest = rank - inside.size, needed[0] - 1 - wins, needed[1] - wins - skipped
         delta = 1 - Fraction(setting.confidence)
         deltas = float(delta), float(delta / together)
-        levels, end, earlier = (-math.log(deltas[0]), -math.log(deltas[1])), None, None
+        levels, end = (-math.log(deltas[0]), -math.log(deltas[1])), None
         passing, failing = EProcess(items, most), EProcess(items, items - fewest)
         if items > FEW and passing.most >= 0 and failing.most >= 0:
             likely = [] if expect is None else [min(max(round(expect * rank) - wins, 0), items)]
@@ -113,15 +112,12 @@ class ConditionTest:
                 if fewest - most < 2:
                     raise InputError(f"{question}: no precision lies inside a zone of {setting.zone}", "widen it")
                 levels, end = closed(passing, failing, deltas)
-            elif setting.evidence:
-                earlier = _earlier(setting.evidence, rank, counted, needed)
-                levels = log_needed(levels[0], earlier[0]), log_needed(levels[1], earlier[1])
         expected = float((1 + threshold) / 2 if expect is None else expect)
         if (estimate := setting.estimates.get(str(question))) is not None:
             expected = estimate if counted else 1 - estimate
         known = wins, losses, skipped
         return ConditionTest(
-            str(question), rank, counted, needed, known, passing, failing, levels, deltas, expected, end, earlier
+            str(question), rank, counted, needed, known, passing, failing, levels, deltas, expected, end
         )
 
     @staticmethod
@@ -281,12 +277,6 @@ class ConditionTest:
         if self.exact:
             return np.where(number > 0, float(self.items), 0.0), fails
         return np.maximum(number, labels + 1) if labels else number, fails
-
-
-def _earlier(evidence: EarlierEvidence, rank: int, counted: int, needed: tuple[int, int]) -> tuple[float, float]:
-    """ln of the evidence for a pass, and for a fail, that was there before; 0 where it is less."""
-    losses, wins = evidence(rank, 1 - counted, rank - needed[0] + 1), evidence(rank, counted, needed[1])
-    return max(0.0, losses), max(0.0, wins)
 
 
 def _share(precision: Decimal | str, counted: int) -> Fraction:

@@ -44,9 +44,15 @@ def read_header(path: Path, hint: str) -> dict[str, Any]:
     return {**marked(_kind(header)), **header}
 
 
-def read_kind(path: Path) -> str:
-    """Name of the kind of study that a plan.json or evaluation.json of any format is of; errors as of `read_json`."""
-    return _kind(read_json(path, ""))
+def read_kind(path: Path) -> tuple[str, Mapping[str, Any]]:
+    """Read the kind of study that a plan.json or evaluation.json of any format is of, and what its plan notes.
+
+    Raises:
+        FileNotFoundError, StudyError, OutsideError: As `read_json`.
+    """
+    header = read_json(path, "")
+    notes = header.get("notes")
+    return _kind(header), notes if isinstance(notes, Mapping) else {}
 
 
 def _kind(header: Mapping[str, Any]) -> str:

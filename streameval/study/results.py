@@ -214,7 +214,7 @@ def refuse_others(folder: Path, tables: Iterable[str], kind: str, maker: str) ->
 def _is_ours(folder: Path, first: str, kind: str) -> bool:
     """Whether the summary, or else the file that is put in place first, is of such results, whole or not."""
     with suppress(OSError, StudyError):
-        return read_kind(folder / SUMMARY) == kind
+        return read_kind(folder / SUMMARY)[0] == kind
     with suppress(OSError, StudyError):
         return first.endswith(".parquet") and "evaluation_id" in read_table(folder / first, "").facts
     return False

@@ -74,8 +74,8 @@ def monitor(
             were missing when it was taken. Last, what is watched: precision@score:0.7 (every item of
             this score or better; they are counted, by one scan of each list), precision@10000 or precision@1%. With
             >= 0.9 behind it, each day and the mean since the last change passes, fails or is inconclusive. Studies of
-            two rankings need no day; of them gain@10000 is watched, precision_gain@10000 or dcg_gain@1000, perhaps with
-            a condition: "gain@10000 > 0".
+            two rankings need no day; of them gain@10000 or precision_gain@10000 is watched, perhaps with a condition:
+            "gain@10000 > 0".
         measure: In Python what is watched may stand here.
         confidence: Of all bounds and changes together, whenever one looks (default .95).
         allow: What may differ between studies, such as vote or score; may be repeated. incomplete takes studies of

@@ -21,10 +21,9 @@ from suite_cases import cases, examples
 from streameval.errors import InputError
 from streameval.kernels.draw import sample_hashes
 from streameval.order.scan import key_hashes
-from streameval.paired_draws import pair as tally
 from streameval.paired_draws import two_tables
 from streameval.paired_draws.one_table import Pairing, draw_one_table
-from streameval.paired_draws.pair import CutoffCounts, CutoffRates, Pair, PairedDraw, ScoreCutoffs
+from streameval.paired_draws.pair import COUNTS, CutoffCounts, CutoffRates, Pair, PairedDraw, ScoreCutoffs
 from streameval.paired_draws.tops import TopScan, check_sizes, tops_of
 from streameval.paired_draws.two_tables import draw_two_tables
 from streameval.progress import silent
@@ -90,6 +89,10 @@ def sampled(drawn):
     return list(zip(*(drawn.table.column(name).to_pylist() for name in SHARED_COLUMNS), strict=True))
 
 
+def counts(drawn):
+    return [getattr(drawn, name).tolist() for name in COUNTS]
+
+
 def differences(cells):
     """Gains and losses of each cutoff, from cells."""
     m = cells.shape[1] - 1
@@ -106,7 +109,6 @@ def test_one_table_and_two_find_what_sorting_finds(seed, n, key):
     draw = PairedDraw(CUTOFFS, RATES, seed)
     one, two = draw_one_table(pair_of(table, key=(key,)), draw), draw_two_tables(pair_of(table, other, (key,)), draw)
     for drawn in (one, two):
-        assert drawn.cells.tolist() == cells.tolist()
         assert sampled(drawn) == sample
         gains, losses = differences(cells)
         assert drawn.gains.tolist() == gains.tolist()
@@ -124,17 +126,6 @@ def test_one_table_and_two_find_what_sorting_finds(seed, n, key):
         pc.less(two.table["first_a"], two.table["first_b"]), two.table["position_a"], two.table["position_b"]
     )
     assert earlier.null_count == 0
-
-
-def test_cutoffs_too_many_for_cells_are_counted_by_steps(monkeypatch):
-    table, draw = items(), PairedDraw(np.arange(1, 400), np.full(399, 0.2), 5)
-    cells = draw_one_table(pair_of(table), draw)
-    monkeypatch.setattr(tally, "MOST_CELLS", 100)
-    for drawn in (draw_one_table(pair_of(table), draw), draw_two_tables(pair_of(table, table), draw)):
-        assert drawn.cells is None
-        assert drawn.table.select(SHARED_COLUMNS).equals(cells.table.select(SHARED_COLUMNS))
-        for name in ("gains", "losses", "gains_predicted", "losses_predicted", "size_a", "size_b"):
-            assert getattr(drawn, name).tolist() == getattr(cells, name).tolist(), name
 
 
 def test_cutoffs_at_scores_hold_all_items_of_a_score():
@@ -226,7 +217,7 @@ def test_shards_and_threads_find_the_same_bytes(files):
         found = merged(partial_of(task, scan, share) for share in reversed(shares))
         kept = {name: values for name, values in found.columns.items() if name != SUM}
         assert task.table(kept, scan.key, "here").equals(whole.table)
-        assert found.columns[SUM].reshape(2, 5, 5).tolist() == whole.cells.tolist()
+        assert counts(task.tally.drawn(found.columns[SUM], whole.table)) == counts(whole)
 
 
 @pytest.mark.parametrize("bits", cases([0, 3], 3))
@@ -236,7 +227,7 @@ def test_two_tables_find_the_same_bytes_with_any_threads_and_parts(files, bits, 
     monkeypatch.setattr(two_tables, "Spill", lambda file, memory: store.Spill(file, 100))
     again = draw_two_tables(pair_of(*files, key=("name",), threads=7), DRAW)
     assert again.table.equals(whole.table)
-    assert again.cells.tolist() == whole.cells.tolist()
+    assert counts(again) == counts(whole)
 
 
 def test_a_cluster_finds_the_same_bytes(files, monkeypatch):
@@ -246,7 +237,7 @@ def test_a_cluster_finds_the_same_bytes(files, monkeypatch):
         here = form(pair_of(*key, key=("name",)), DRAW)
         there = form(pair_of(*key, key=("name",)), DRAW, Scans(engine=Cluster(3)))
         assert there.table.equals(here.table)
-        assert there.cells.tolist() == here.cells.tolist()
+        assert counts(there) == counts(here)
 
 
 def test_a_scan_that_was_interrupted_goes_on(files, tmp_path, monkeypatch):
@@ -277,7 +268,7 @@ def test_a_scan_that_was_interrupted_goes_on(files, tmp_path, monkeypatch):
     again = draw_one_table(pair_of(files[0], key=("name",), threads=1), DRAW, Scans(folder))
     assert seen == list(range(3, 5))
     assert again.table.equals(whole.table)
-    assert again.cells.tolist() == whole.cells.tolist()
+    assert counts(again) == counts(whole)
 
 
 def test_rows_that_changed_between_two_scans_are_refused():
@@ -309,7 +300,7 @@ def test_a_list_whose_keys_became_floats_is_drawn_from_as_one_of_integers(kind):
     of_integers = draw_two_tables(pair_of(a, b), draw)
     for one, other in ((a, floats[1]), (floats[0], b)):
         drawn = draw_two_tables(pair_of(one, other), draw)
-        assert drawn.cells.tolist() == of_integers.cells.tolist()
+        assert counts(drawn) == counts(of_integers)
         assert drawn.table.equals(of_integers.table)
     of_floats = draw_two_tables(pair_of(*floats), draw)  # by the hash of floats, as ever
     assert of_floats.table.column("key").type == pa.float64()

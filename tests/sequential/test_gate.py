@@ -96,6 +96,21 @@ def test_whatever_becomes_of_known_labels_a_condition_is_answered_wrongly_with_t
     assert frozen  # as planned it is wrong more often, where what was known is not true
 
 
+def test_a_condition_of_an_earlier_version_that_counts_what_a_curve_said_is_read_by_its_own_levels():
+    """And without that, once a label of the curve is withdrawn: the test against what was planned starts anew."""
+    facts = with_known((1, 1), 60, 50, 0.05).facts()
+    then = ConditionTest.of(json.loads(json.dumps({**facts, "levels": [0.5, 4.0], "earlier": [6.0, 0.0]})))
+    now = ConditionTest.of(json.loads(json.dumps(facts)))
+    labels = np.ones(60, np.int8)
+    stops = [int(np.argmax(then.read(labels).passing >= level)) for level in (0.5, math.log(20))]
+    assert stops == [then.read(labels).stopped, now.read(labels).stopped]
+    assert stops[0] < stops[1]
+    torn = KnownItems(np.array([1, 2]), np.array([1, -1], np.int8), planned=np.array([1, 1], np.int8))
+    both = [one.with_labels_now(torn) for one in (then, now)]
+    assert [one.besides for one in both] == [(range(47, 49), range(12, 13)), (range(48, 49), range(13, 13))]
+    assert both[0].read(labels).stopped == both[1].read(labels).stopped > stops[1]
+
+
 @pytest.mark.parametrize("zone", cases([False, True], False))
 def test_missing_labels_hide_an_answer_and_make_none(zone):
     """Whichever are missing, of every order of every list of seven items."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from streameval.errors import StudyError
 from streameval.kinds import CostRows, Kind, part
 from streameval.labelling.options import Judging, LabelColumns, ReuseOptions
 from streameval.questions.comparing import Comparing
@@ -38,6 +40,14 @@ class PairedRankings(Kind):
     planned = part("streameval.kinds.paired.planned:PLANNED")
     tasks = part("streameval.kinds.paired.tasks:TASKS")
     watched = part("streameval.kinds.paired.history_page")
+
+    def refuse_retired(self, folder: Path, notes: Mapping[str, Any]) -> None:
+        """Refuse a plan of every rank, or of measures that weigh items by rank."""
+        if {"bounded", "measures"} & notes.keys():
+            what = "at every rank" if "bounded" in notes else "by dcg, rbp or log_mean_precision"
+            again = f"streameval plan B --against A --at 100,1000 --reuse {shlex.quote(str(folder))}"
+            raise StudyError(f"{folder} compares two rankings {what}, as an earlier version did",
+                             f"`{again} …` compares them at cutoffs, with these labels")  # fmt: skip
 
     def draw(self, ranking: object, asked: Sequence[Any], request: PlanRequest) -> Drawn:
         """Find what changed between two rankings, and draw from it."""

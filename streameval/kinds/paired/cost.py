@@ -11,7 +11,6 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.kinds.paired.says import place
 from streameval.methods import create
-from streameval.paired.looks import shared
 from streameval.paired.rates import probabilities
 from streameval.questions.comparing import Comparing, powers_of_ten
 from streameval.text import number_of
@@ -39,17 +38,15 @@ def costs_of(comparing: Comparing, n_items: int) -> list[dict[str, Any]]:
 
 
 def _rows(comparing: Comparing, n_items: int) -> Iterator[dict[str, Any]]:
-    if comparing.every:
-        raise InputError(f"every rank: {_UNKNOWN}", "name ranks with --at")
     cutoffs = powers_of_ten(n_items) if comparing.cutoffs is None else comparing.cutoffs
     ranks = [(cutoff, rank) for cutoff in cutoffs if (rank := cutoff.rank_in(n_items)) is not None]
-    others = [*(str(one) for one in cutoffs if one.kind == "score"), *comparing.measures]
+    others = [str(one) for one in cutoffs if one.kind == "score"]
     if not ranks:
         raise InputError(f"{', '.join(others)}: {_UNKNOWN}", "name ranks with --at")
     sizes = np.array([rank for _, rank in ranks], np.int64)
     changed = np.round((1 - overlap_of(comparing)) * sizes).astype(np.int64)
     p = comparing.min_precision
-    confidence = shared(comparing.certainty, len(ranks), len(ranks) + len(others))
+    confidence = 1 - (1 - comparing.certainty) * len(ranks) / (len(ranks) + len(others))
     rates = probabilities(changed, changed, sizes, within=comparing.half_width, confidence=confidence,
                           variance=p * (1 - p), looks=comparing.look)  # fmt: skip
     each = np.ceil(rates * 2 * changed).astype(np.int64).tolist()

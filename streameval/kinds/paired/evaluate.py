@@ -10,11 +10,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pyarrow as pa
 
-from streameval.kinds.paired.says import names_of, shown
-from streameval.kinds.paired.weighted import WeightedLabels, better
+from streameval.kinds.paired.says import names_of
 from streameval.labelling.tally import Tallied
 from streameval.paired.bet import BetLimits, BetPlan, walked
-from streameval.paired.looks import Looks, bet_error, count_error, intersected, shared
+from streameval.paired.looks import Looks, bet_error, count_error, intersected
 from streameval.paired.samples import CutoffSample, LabelledItems, samples
 from streameval.paired_draws.pair import below
 from streameval.questions.cutoffs import Cutoff
@@ -44,49 +43,29 @@ DIFFERENCES = pa.schema(
 )
 
 
-MEASURES = pa.schema(
-    {
-        "measure": pa.string(),
-        "whole": pa.float64(),  # the measure of a list of positives
-        "gains": pa.int64(),  # items that count more in B, and less; without those whose labels were known
-        "losses": pa.int64(),
-        "drawn": pa.int64(),
-        "missing": pa.int64(),
-        "lower": pa.float64(),
-        "estimate": pa.float64(),
-        "upper": pa.float64(),
-        "better": pa.string(),
-    }
-)
-
-
 def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
     """Bound the difference at every cutoff; tables, what they claim, and what the summary says besides."""
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
-    rows, weighted = bounded(plan, labels.label)
-    certain = all(_is_certain(row, rate) for row, rate in zip(rows, plan.notes["probability"], strict=True))
-    exact = certain and not weighted
+    rows = bounded(plan, labels.label)
+    exact = all(_is_certain(row, rate) for row, rate in zip(rows, plan.notes["probability"], strict=True))
     claim = Claim("simultaneous", 1.0 if exact else confidence, _assumed(plan), labels.about, labels.why)
     if plan.labels_seen_by_model and not exact:
         claim = replace(claim, coverage="none", confidence=None)
         rows = [{**row, "better": "open", "decided_after": None} for row in rows]
-        weighted = [{**row, "better": "open"} for row in weighted]
     differences = pa.Table.from_pylist(rows, DIFFERENCES)
-    tables = {"metrics": metrics_of(rows, weighted, claim.coverage), "differences": differences,
-              "measures": pa.Table.from_pylist(weighted, MEASURES), "labels": labels.table,
+    tables = {"metrics": metrics_of(rows, claim.coverage), "differences": differences, "labels": labels.table,
               "issues": tallied.issues}  # fmt: skip
-    every = {"every": True} if "bounded" in plan.notes else {}
     judge = plan.notes.get("predictions", {}).get("column")
-    return tables, claim, {"names": names_of(plan), "judge": judge, **every}
+    return tables, claim, {"names": names_of(plan), "judge": judge}
 
 
-def bounded(plan: Plan, label: Int8Array) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of the tables of differences and of measures, with the confidence of the plan.
+def bounded(plan: Plan, label: Int8Array) -> list[dict[str, Any]]:
+    """Rows of the table of differences, with the confidence of the plan.
 
     Args:
         label (int8 array, shape of the plan's ranks): 1, 0, or -1 where there is none.
     """
-    return [row_of(one) for one in at_cutoffs(plan, label)], list(LabelledDraw(plan, label).weighted())
+    return [row_of(one) for one in at_cutoffs(plan, label)]
 
 
 def _is_certain(row: Mapping[str, Any], rate: float) -> bool:
@@ -110,15 +89,11 @@ def row_of(one: AtCutoff) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def metrics_of(
-    rows: Sequence[Mapping[str, Any]], weighted: Sequence[Mapping[str, Any]], coverage: Coverage
-) -> pa.Table:
-    """The differences under the names by which they are asked for; of every rank, those that are shown."""
-    rows = [rows[at] for at in shown([row["cutoff"] for row in rows])]
+def metrics_of(rows: Sequence[Mapping[str, Any]], coverage: Coverage) -> pa.Table:
+    """The differences under the names by which they are asked for."""
     kinds = [("metric", pa.string()), ("argument", pa.string()), ("lower", pa.float64()), ("estimate", pa.float64()),
              ("upper", pa.float64()), ("coverage", pa.string())]  # fmt: skip
-    each = [*(row for one in rows for row in _metrics(one)), *map(_weighted_metric, weighted)]
-    found = [{**row, "coverage": coverage} for row in each]
+    found = [{**metric, "coverage": coverage} for row in rows for metric in _metrics(row)]
     return pa.Table.from_pylist(found, pa.schema(kinds))
 
 
@@ -133,17 +108,9 @@ def _metrics(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"metric": f"precision_gain_at{of_kind}", "argument": argument, **shares}
 
 
-def _weighted_metric(row: Mapping[str, Any]) -> dict[str, Any]:
-    name, _, cutoff = row["measure"].partition("@")
-    sides = {side: row[side] for side in ("lower", "estimate", "upper")}
-    return {"metric": f"{name}_gain{'_at' * bool(cutoff)}", "argument": cutoff, **sides}
-
-
 def by_cutoff(plan: Plan, known: BoolArray) -> pa.Table:
     """Planned and labelled items, by the first cutoff at which one of the tops holds them."""
-    at = shown(plan.notes["cutoffs"])
-    first = np.searchsorted(at, plan.table.column("stratum").to_numpy())
-    cutoffs = [*(plan.notes["cutoffs"][i] for i in at), *["beyond"] * ("measures" in plan.notes)]
+    first, cutoffs = plan.table.column("stratum").to_numpy(), plan.notes["cutoffs"]
     counts = [np.bincount(one, minlength=len(cutoffs)) for one in (first, first[known])]
     return pa.table({"cutoff": cutoffs, "planned": counts[0], "labelled": counts[1]})
 
@@ -186,7 +153,10 @@ class AtCutoff:
     @property
     def better(self) -> str:
         """Which ranking is better; "neither" where the difference lies within what was asked for."""
-        return better(self.bounds.lower, self.bounds.upper, self.within)
+        lower, upper = self.bounds.lower, self.bounds.upper
+        if lower > 0 or upper < 0:
+            return "b" if lower > 0 else "a"
+        return "neither" if -self.within <= lower and upper <= self.within else "open"
 
 
 @dataclass(frozen=True)
@@ -228,11 +198,6 @@ class LabelledDraw:
         return np.array(self.plan.notes["probability"], np.float64)
 
     @cached_property
-    def bounded(self) -> int:
-        """How many cutoffs share the error: all, or of every rank those at which not all is labelled that changed."""
-        return int(self.plan.notes.get("bounded", self.rates.size))
-
-    @cached_property
     def certain(self) -> BoolArray:
         """Which items are labelled whatever their hash is."""
         certain: BoolArray = self.column("probability") >= 1
@@ -268,7 +233,7 @@ class LabelledDraw:
 
     @cached_property
     def own_rate(self) -> FloatArray:
-        """Probability with which each item is drawn: the largest of its cutoffs and measures."""
+        """Probability with which each item is drawn: the largest of its cutoffs."""
         rate: FloatArray = self.column("probability").astype(np.float64)
         return rate
 
@@ -328,16 +293,6 @@ class LabelledDraw:
         most = np.where(gain, label != 0, -(label == 1).astype(np.int64))
         return int(least.sum()), int(most.sum())
 
-    def weighted(self) -> Iterator[dict[str, Any]]:
-        """Rows of the measures that weigh items by rank."""
-        notes = self.plan.notes.get("measures", ())
-        confidence, within = (float(self.plan.parameters[name]) for name in ("confidence", "within"))
-        error = (1 - confidence) / (2 * (self.bounded + len(notes)))
-        for i, note in enumerate(notes):
-            seen = self.reached * self.own_rate
-            labels = WeightedLabels(self.column(f"measure_{i}"), self.u, self.label, self.known, seen)
-            yield labels.bounded(note, error, within)
-
     def counted(self, j: int, own: BoolArray) -> Iterator[tuple[int, int]]:
         """Of gains and losses: items that are looked at for cutoff j, positive ones, and those without a label."""
         seen = own & (self.certain | below(self.u, np.full(self.u.size, self.rates[j])))
@@ -364,9 +319,7 @@ def at_cutoffs(plan: Plan, label: Int8Array) -> Iterator[AtCutoff]:
 
 def _bounds(items: LabelledDraw, j: int, own: BoolArray, sample: CutoffSample) -> DifferenceBounds:
     """Bounds at cutoff j, of one look, of looks at any time, or of both."""
-    cutoffs = items.bounded
-    together = cutoffs + len(items.plan.notes.get("measures", ()))
-    confidence = shared(float(items.plan.parameters["confidence"]), cutoffs, together)
+    cutoffs, confidence = items.rates.size, float(items.plan.parameters["confidence"])
     looks = cast(Looks, items.plan.parameters["look"])
     (gains, losses), ahead = items.sizes[j].sum(axis=1).tolist(), int(items.sizes[j, 0, 1] - items.sizes[j, 1, 1])
     both, decided = (np.array([-losses]), np.array([gains])), None

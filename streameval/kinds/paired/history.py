@@ -3,8 +3,8 @@
 Theorem.  With probability at least 1 − δ the bounds of all studies of a history hold at once, at all that each was
 planned for, however many studies come and whatever each was made from.
 
-Proof.  Study i is bounded with the error δ_i = δ/(i(i + 1)) of its place, shared among its cutoffs and measures as its
-plan says, by the bounds of `streameval.paired`: these hold at any error that its labels have not decided, so that its
+Proof.  Study i is bounded with the error δ_i = δ/(i(i + 1)) of its place, shared among its cutoffs as its plan
+says, by the bounds of `streameval.paired`: these hold at any error that its labels have not decided, so that its
 draw, which is a fresh one given all studies before it, misses with probability at most δ_i. The δ_i sum to less than
 δ, so that all hold at once. ∎
 
@@ -40,7 +40,7 @@ from streameval.study.history import Entry, History, Settings, WatchedStudy
 from streameval.types import TRUTH, Plan
 from streameval.typing import Int8Array
 
-FORM = "give a measure: gain@10000, precision_gain@10000 or dcg_gain@1000, perhaps with a condition, as gain@10000 > 0"
+FORM = "give a measure: gain@10000 or precision_gain@10000, perhaps with a condition, as gain@10000 > 0"
 SCHEMA: pa.Schema = pa.schema(
     [
         ("number", pa.int64()),
@@ -119,9 +119,7 @@ class ComparedStudy:
     @property
     def seed(self) -> str | None:
         """Seed of the draw; None where every item that changed is to be labelled."""
-        notes = self.plan.notes
-        everything = set(notes["probability"]) <= {0.0, 1.0} and not notes.get("measures")
-        return None if everything else str(self.plan.seed)
+        return None if set(self.plan.notes["probability"]) <= {0.0, 1.0} else str(self.plan.seed)
 
     @property
     def question(self) -> dict[str, Any]:
@@ -145,8 +143,8 @@ class ComparedStudy:
     def at(self, settings: Settings, error: float) -> Compared:
         """What its labels say of what is watched; all that was planned holds with probability 1 - error."""
         surer = replace(self.plan, parameters={**self.plan.parameters, "confidence": 1 - error})
-        rows, weighted = bounded(surer, self.answers)
-        metrics = metrics_of(rows, weighted, "simultaneous")
+        rows = bounded(surer, self.answers)
+        metrics = metrics_of(rows, "simultaneous")
         asked, differences = settings.watched, pa.Table.from_pylist(rows, DIFFERENCES)
         bounds = replace(self.found, tables={"metrics": metrics, "differences": differences}).bounds(asked)
         return Compared(self, error, bounds, asked.demand if isinstance(asked.demand, Condition) else None)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from streameval.kinds.paired.says import place, sentence, shown_rows
+from streameval.kinds.paired.says import place, sentence
 from streameval.reporting.layout import STACKED, Section, highlight, paragraph, study_page
 from streameval.reporting.text import Text
 from streameval.study.results import Result
@@ -23,11 +23,10 @@ _B, _A = "#2f6db0", "#a2410f"
 
 def page(name: str, found: Result, said: Text, title: str | None = None) -> str:
     """Draw the sentence, and one figure with gains and losses at every cutoff."""
-    rows, names = shown_rows(found), found.summary["names"]
+    rows, names = found.tables["differences"].to_pylist(), found.summary["names"]
     lead = [highlight(said.headline), paragraph(f"B is {names['b']}, A is {names['a']}. {said.promise}")]
-    drawn, key = (f"<figure>{figure(rows)}</figure>", _KEY) if rows else ("", "")
-    differences = Section("Positives that B has more than A", figure=drawn, key=key, table=said.table, kind=STACKED,
-                          label="Differences", remarks=said.remarks)  # fmt: skip
+    differences = Section("Positives that B has more than A", figure=f"<figure>{figure(rows)}</figure>", key=_KEY,
+                          table=said.table, kind=STACKED, label="Differences", remarks=said.remarks)  # fmt: skip
     facts = {**found.summary, "ranking": _rankings(found)}
     return study_page(found, title, (name, f"{name}: is B better than A?"), lead, [differences], facts)
 
@@ -61,7 +60,7 @@ def scale_of(rows: Sequence[Mapping[str, Any]]) -> float:
     >>> scale_of([{"lower": -3, "upper": 32, "items_a": 1000, "items_b": 1000}])
     0.04
     """
-    widest = max((max(-row["lower"], row["upper"]) / _size(row) for row in rows), default=0.0)
+    widest = max(max(-row["lower"], row["upper"]) / _size(row) for row in rows)
     if not widest:
         return 1.0
     power = 10.0 ** math.floor(math.log10(widest))

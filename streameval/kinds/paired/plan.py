@@ -16,14 +16,11 @@ from streameval.copies.write import record_of
 from streameval.engines import engine_of
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import isin, unique
-from streameval.kinds.paired.weighted import PlannedMeasures, at_cutoffs, weighted_draw, with_bins
 from streameval.kinds.planning import Drawn, PlanRequest, fresh_seed, refuse_unjoinable
 from streameval.labelling.votes import Votes
 from streameval.options import listed
 from streameval.order.item_keys import types_of_both
 from streameval.order.scan import key_hashes
-from streameval.paired import every
-from streameval.paired.looks import shared
 from streameval.paired.rates import item_probability, largest_rates, probabilities
 from streameval.paired_draws.pair import COUNTS, DrawnPair, Pair, PairedDraw, ScoreCutoffs, below
 from streameval.paired_draws.tops import draws_of
@@ -82,19 +79,15 @@ def drawn_plan(
 ) -> Plan:  # fmt: skip
     """Make the plan of a comparison."""
     cutoffs, sizes, at = _cut(pair, _asked(pair, comparing))
-    how = _bounds_of(comparing, len(cutoffs))
-    kept = _kept(comparing, sizes, how)
-    weighted = weighted_draw(comparing, max(pair.a.n_items, pair.b.n_items), at)
-    if weighted is not None:
-        at, kept = with_bins(sizes, kept, weighted)
-    draw = PairedDraw(at, kept, seed, reused.hashes(seed))
-    everything = _draw(pair, draw, scans, progress)
-    had = isin(everything.table.column("u").to_numpy(), draw.known)
-    drawn = everything if weighted is None else at_cutoffs(everything, weighted.ends, sizes)
+    variance = comparing.min_precision * (1 - comparing.min_precision)
+    how: dict[str, Any] = {"within": comparing.half_width, "confidence": comparing.certainty, "variance": variance,
+                           "looks": comparing.look}  # fmt: skip
+    draw = PairedDraw(at, largest_rates(sizes, **how), seed, reused.hashes(seed))
+    drawn = _draw(pair, draw, scans, progress)
+    had = isin(drawn.table.column("u").to_numpy(), draw.known)
     gains, losses = _without(drawn, had)
-    rates, bounded = _rates(comparing, (gains, losses, sizes), how)
-    measures = PlannedMeasures.of(weighted, everything, had)
-    table = plan_table(pair, drawn, rates, (measures, had))
+    rates = probabilities(gains, losses, sizes, **how)
+    table = plan_table(pair, drawn, rates, had)
     if reused.taken_off is None:
         table = table.drop_columns("known")
     rows = _rows(pair)
@@ -107,7 +100,6 @@ def drawn_plan(
         "order": pair.b.description(), "against": pair.a.description(),
         **({} if pair.judge is None else {"predictions": {"column": pair.judge}}),
         **(reused.known.notes if reused.taken_off is None else {}),
-        **({"measures": measures.notes} if measures.notes else {}), **bounded,
     }  # fmt: skip
     stored = Ranking(rows, as_stored(pair.b.options))
     apart = {} if pair.one_table else {"against": pair.a.location()["source"]}
@@ -116,34 +108,9 @@ def drawn_plan(
 
 
 def _asked(pair: Pair, comparing: Comparing) -> Sequence[Cutoff]:
-    shorter, longer = sorted((pair.a.n_items, pair.b.n_items))
-    if comparing.every:
-        return [Cutoff("rank", rank) for rank in every.grid(longer, comparing.half_width).tolist()]
-    return powers_of_ten(shorter) if comparing.cutoffs is None else comparing.cutoffs
-
-
-def _bounds_of(comparing: Comparing, cutoffs: int) -> dict[str, Any]:
-    """What bounds at so many cutoffs are to be, beside those on measures."""
-    confidence = shared(comparing.certainty, cutoffs, cutoffs + len(comparing.measures))
-    variance = comparing.min_precision * (1 - comparing.min_precision)
-    return {"within": comparing.half_width, "confidence": confidence, "variance": variance}
-
-
-def _kept(comparing: Comparing, sizes: Int64Array, how: dict[str, Any]) -> FloatArray:
-    """The largest rates that there can be."""
-    if comparing.every:
-        return every.largest_rates(sizes, **how)
-    return largest_rates(sizes, **how, looks=comparing.look) if sizes.size else np.empty(0)
-
-
-def _rates(
-    comparing: Comparing, counts: tuple[Int64Array, Int64Array, Int64Array], how: dict[str, Any]
-) -> tuple[FloatArray, dict[str, int]]:
-    """Rates of the cutoffs, by gains, losses and sizes; and for every rank how many of them share the error."""
-    if comparing.every:
-        rates, bounded = every.probabilities(*counts, **how)
-        return rates, {"bounded": bounded}
-    return probabilities(*counts, **how, looks=comparing.look) if counts[2].size else np.empty(0), {}
+    if comparing.cutoffs is not None:
+        return comparing.cutoffs
+    return powers_of_ten(min(pair.a.n_items, pair.b.n_items))
 
 
 def _rows(pair: Pair) -> Rows:
@@ -168,8 +135,6 @@ def _cut(pair: Pair, cutoffs: Sequence[Cutoff]) -> tuple[tuple[Cutoff, ...], Int
 
     Of a score, the size is that of the larger top: how many items have it is counted.
     """
-    if not cutoffs:
-        return (), np.empty(0, np.int64), np.empty(0, np.int64)
     kinds = {"score" if one.kind == "score" else "rank" for one in cutoffs}
     if len(kinds) > 1:
         raise InputError("--at names ranks and scores", "plan each kind into a study of its own")
@@ -208,22 +173,21 @@ def _held(first: Int64Array, last: Int64Array, m: int) -> Int64Array:
     return held
 
 
-def plan_table(pair: Pair, drawn: DrawnPair, rates: FloatArray, besides: tuple[PlannedMeasures, BoolArray]) -> pa.Table:
+def plan_table(pair: Pair, drawn: DrawnPair, rates: FloatArray, known: BoolArray) -> pa.Table:
     """Items to label.
 
     Args:
         rates: Of the cutoffs.
-        besides: What measures draw; which items are known.
+        known: Which items are known.
 
     Returns:
         `rank` and `stratum`, as every plan has them; `first_a`, `first_b`, `u` and, with a judge, `predicted` of the
         draw; `probability` with which the item is drawn, 1 of those known before; `turn`, from 0, in which items are
         to be labelled: by u over that probability, so that what is labelled first is a draw by smaller probabilities;
-        `known`; and of each measure the group of the item, `measure_0` and so on.
+        `known`.
     """
-    measures, known = besides
     first_a, first_b, u = (drawn.table.column(name).to_numpy() for name in ("first_a", "first_b", "u"))
-    probability = np.where(known, 1.0, np.maximum(item_probability(first_a, first_b, rates), measures.probability))
+    probability = np.where(known, 1.0, item_probability(first_a, first_b, rates))
     kept = np.flatnonzero(below(u, probability))
     names = [name for name in ("first_a", "first_b", "u", "predicted") if name in drawn.table.column_names]
     turn = np.empty(kept.size, np.int64)
@@ -233,7 +197,6 @@ def plan_table(pair: Pair, drawn: DrawnPair, rates: FloatArray, besides: tuple[P
         "rank": rank, "stratum": np.minimum(first_a, first_b)[kept].astype(np.int32),
         **{name: drawn.table.column(name).take(pa.array(kept)) for name in names},
         "probability": probability[kept], "turn": turn, "known": known[kept],
-        **{name: one[kept] for name, one in measures.columns.items()},
     })  # fmt: skip
     return table.take(pa.array(np.argsort(rank)))
 

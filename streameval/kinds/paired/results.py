@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-import pyarrow as pa
-
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, did_you_mean
 from streameval.kinds.paired.page import page
 from streameval.kinds.paired.says import text
 from streameval.kinds.results import StudyResult
-from streameval.paired.every import between
 from streameval.questions import Question
 from streameval.questions.printed import measure_of
 from streameval.reporting.text import Text
@@ -30,7 +26,6 @@ class PairedResult(StudyResult):
         "differences": "One row per cutoff: what only B holds (gains) and only A (losses), what was drawn and labelled "
         "of it, the difference in positives with its bounds, and which ranking is better: b, a, neither (the bounds "
         "lie within the planned half-width around 0) or open.",
-        "measures": "One row per measure that weighs items by rank, such as the DCG: B less A, with its bounds.",
         "labels": "One row per planned item; rank is its stored row, from 1; label is null where there is none.",
         "issues": "Every row of a label table, and every item, that is not as it should be.",
     }
@@ -57,8 +52,6 @@ class PairedResult(StudyResult):
         Raises:
             InputError: Another measure, or another cutoff.
         """
-        if self.summary.get("every") and question.cutoff is not None:
-            return _at_any_rank(self, question)
         asked = [question.measure]
         for row in self.tables["differences"].to_pylist():  # "1%" is what was planned, and stands as a rank
             if question.cutoff is not None and str(question.cutoff) == row["cutoff"]:
@@ -68,21 +61,3 @@ class PairedResult(StudyResult):
             if str(Question.of(name)) in wanted:
                 return Bounds.of_row(row)
         raise InputError(f"there is no {question.measure} here", did_you_mean(str(question.measure), self.measures()))
-
-
-def _at_any_rank(found: PairedResult, question: Question) -> Bounds:
-    """Bounds at a rank, of a comparison at every rank."""
-    table = found.tables["differences"]
-    ranks = table.column("cutoff").cast(pa.int64()).to_numpy()
-    rank = None if question.cutoff is None else question.cutoff.rank_in(int(ranks[-1]))
-    if question.metric not in ("gain", "precision_gain") or rank is None:
-        raise InputError(f"there is no {question.measure} here", "every rank has gain@1000 and precision_gain@1000")
-    at = int(np.searchsorted(ranks, rank))
-    lower, upper = between(ranks, tuple(table.column(side).to_numpy() for side in ("lower", "upper")), np.array([rank]))
-    estimates = table.column("estimate").fill_null(np.nan).to_numpy()[max(at - 1, 0) : at + 1]
-    estimate = float(np.interp(rank, ranks[max(at - 1, 0) : at + 1], estimates))
-    if question.metric == "gain":
-        return Bounds.of(float(lower[0]), float(upper[0]), estimate)
-    if min(rank, table.column("items_a")[at].as_py()) != min(rank, table.column("items_b")[at].as_py()):
-        raise InputError(f"there is no {question.measure} here: one of the lists is shorter", f"ask for gain@{rank}")
-    return Bounds.of(float(lower[0]) / rank, float(upper[0]) / rank, estimate / rank)

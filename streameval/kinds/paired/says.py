@@ -7,7 +7,6 @@ from pathlib import PurePath
 from typing import Any
 
 from streameval.kinds.first_rule import late_rule_sentence
-from streameval.questions.comparing import MOST_CUTOFFS
 from streameval.questions.cutoffs import Cutoff
 from streameval.reporting.next_step import closer_bounds
 from streameval.reporting.text import NOTHING, Columns, Text
@@ -50,27 +49,6 @@ def _short(source: Sequence[str]) -> str:
     return ", ".join(printable(PurePath(one).name or one) for one in source)
 
 
-def shown(cutoffs: Sequence[str]) -> list[int]:
-    """Which of some cutoffs tables and figures show: of every rank, powers of ten and the last one.
-
-    >>> shown(["100", "score:0.5"])
-    [0, 1]
-    >>> shown([str(rank) for rank in range(1, 235)])
-    [0, 9, 99, 233]
-    """
-    if len(cutoffs) <= MOST_CUTOFFS:
-        return list(range(len(cutoffs)))
-    last = len(cutoffs) - 1
-    return [at for at, one in enumerate(cutoffs) if at == last or one == f"1{'0' * (len(one) - 1)}"]
-
-
-def shown_rows(found: Result) -> list[dict[str, Any]]:
-    """The rows of the table of differences that are shown."""
-    differences = found.tables["differences"]
-    rows: list[dict[str, Any]] = differences.to_pylist()
-    return [rows[at] for at in shown([row["cutoff"] for row in rows])]
-
-
 def sentence(row: Mapping[str, Any]) -> str:
     """What is known of one cutoff: "at 10,000, B has 41 to 173 more positives than A".
 
@@ -109,37 +87,14 @@ def place(cutoff: str) -> str:
 
 def verdict(found: Result) -> str:
     """The sentence of every cutoff, those first that are decided."""
-    rows = shown_rows(found)
+    rows = found.tables["differences"].to_pylist()
     decided = [row for row in rows if row["better"] in ("a", "b")]
     if len(rows) > 1 and not any(row["lower"] or row["upper"] for row in rows):
         differences = [f"at every cutoff, {_exactly(0)}"]
     else:
         differences = [*map(sentence, decided or rows[-1:])]
-    said = "; ".join([*differences, *measure_sentences(found)])
+    said = "; ".join(differences)
     return f"{said[0].upper()}{said[1:]}."
-
-
-def measure_sentences(found: Result) -> list[str]:
-    """Of every measure that weighs items by rank, how far B is above A, and the most that a list can have."""
-    return [*map(measure_sentence, found.tables["measures"].to_pylist())]
-
-
-def measure_sentence(row: Mapping[str, Any]) -> str:
-    """What is known of one measure.
-
-    >>> measure_sentence({"measure": "dcg@1000", "lower": 0.45471, "upper": 3.324, "whole": 123.1})
-    'dcg@1000 is 0.4547 to 3.324 higher for B than for A, of at most 123.1'
-    >>> measure_sentence({"measure": "rbp.95", "lower": -0.25, "upper": 0.5, "whole": 1.0})
-    'rbp.95 is between 0.25 lower and 0.5 higher for B than for A, of at most 1'
-    """
-    low, high = row["lower"], row["upper"]
-    if low >= 0:
-        lies = f"{low:.4g} to {high:.4g} higher"
-    elif high <= 0:
-        lies = f"{-high:.4g} to {-low:.4g} lower"
-    else:
-        lies = f"between {-low:.4g} lower and {high:.4g} higher"
-    return f"{row['measure']} is {lies} for B than for A, of at most {row['whole']:.4g}"
 
 
 def promise(found: Result) -> str:
@@ -156,24 +111,19 @@ def _promised(found: Result) -> str:
         exact = all(row["lower"] == row["upper"] for row in found.tables["differences"].to_pylist())
         certain = "Exact: every item that changed sides has a label" if exact else _CERTAIN
         return f"{certain}{found.claim.if_right}. {found.caution}".rstrip()
-    where = "at every rank" if found.summary.get("every") else "at all cutoffs"
-    if found.tables["measures"].num_rows:
-        where = "at all cutoffs and on all measures" if found.tables["differences"].num_rows else "on all measures"
     once = found.summary["parameters"]["look"] == "one"
     when = "(one look: labels that are missing only widen them)" if once else "whenever they are looked at"
-    return (f"The bounds {where} hold together with probability {claim['confidence']:g}{' ' if once else ', '}{when}; "
-            f"assumed: {found.claim.assumed}. {found.caution}").rstrip()  # fmt: skip
+    return (f"The bounds at all cutoffs hold together with probability {claim['confidence']:g}{' ' if once else ', '}"
+            f"{when}; assumed: {found.claim.assumed}. {found.caution}").rstrip()  # fmt: skip
 
 
 def text(found: Result, plan: Plan | None = None, study: str = "STUDY") -> Text:
     """Say what is proven at every cutoff, and what to know of it."""
-    rows, weighted = shown_rows(found), found.tables["measures"].to_pylist()
-    first = " or ".join(["cutoff"] * bool(rows) + ["measure"] * bool(weighted))
-    head = [first, "only in B", "only in A", "drawn", "labelled", "B - A at least", "estimate", "at most", "better"]
-    table = Columns(head, [*map(_cells, rows), *map(_weighted_cells, weighted)])
-    remarks = [*_remarks(rows, weighted), *_of_measures(weighted), *_of_every(found)]
+    rows = found.tables["differences"].to_pylist()
+    head = ["cutoff", "only in B", "only in A", "drawn", "labelled", "B - A at least", "estimate", "at most", "better"]
+    table = Columns(head, [*map(_cells, rows)])
     following = NOTHING if plan is None else closer_bounds(plan, found, study, places_of(plan))
-    return Text(verdict(found), promise(found), table, remarks, following)
+    return Text(verdict(found), promise(found), table, [*_remarks(rows)], following)
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
@@ -184,31 +134,16 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
             f"{row['lower']:,}", estimate, f"{row['upper']:,}", _BETTER.get(row["better"], row["better"])]  # fmt: skip
 
 
-def _weighted_cells(row: Mapping[str, Any]) -> list[str]:
-    """The same of a measure: its gains are the items that count more in B."""
-    numbers = (row["gains"], row["losses"], row["drawn"], row["drawn"] - row["missing"])
-    sides = ("-" if row[side] is None else f"{row[side]:.4g}" for side in ("lower", "estimate", "upper"))
-    return [row["measure"], *(f"{one:,}" for one in numbers), *sides, _BETTER.get(row["better"], row["better"])]
-
-
-def _of_measures(weighted: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    if weighted:
-        names = ", ".join(row["measure"] for row in weighted)
-        yield f"Of {names}: only in B and only in A are the items that count more in B, and more in A."
-
-
-def _remarks(rows: Sequence[Mapping[str, Any]], weighted: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    missing = sum(row["gains_missing"] + row["losses_missing"] for row in rows)
-    if missing + sum(row["missing"] for row in weighted):
+def _remarks(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if any(row["gains_missing"] + row["losses_missing"] for row in rows):
         yield "An item without a label counts as what is worst for each bound."
-    every = [*((place(row["cutoff"]), row) for row in rows), *((row["measure"], row) for row in weighted)]
-    if unknown := "; ".join(name for name, row in every if row["estimate"] is None):
-        yield f"No estimate ({unknown}): of the items that only one side has, or counts more, none has a label."
+    if unknown := "; ".join(place(row["cutoff"]) for row in rows if row["estimate"] is None):
+        yield f"No estimate ({unknown}): of the items that only one side has, none has a label."
     if uneven := [row for row in rows if row["items_a"] != row["items_b"]]:
         sizes = ((row["items_b"], row["items_a"], place(row["cutoff"])) for row in uneven)
         named = ", ".join(f"{b:,} in B and {a:,} in A at {at}" for b, a, at in sizes)
         yield f"The tops are of different sizes ({named}): the difference counts positives, and is none of precision."
-    if any(row["better"] == "neither" for row in (*rows, *weighted)):
+    if any(row["better"] == "neither" for row in rows):
         yield "Neither: the bounds lie within the planned half-width around 0."
     decided = [row for row in rows if row["decided_after"] is not None]
     if decided:
@@ -217,27 +152,17 @@ def _remarks(rows: Sequence[Mapping[str, Any]], weighted: Sequence[Mapping[str, 
     yield "These labels are of what changed between the two rankings; they give no curve of either."
 
 
-def _of_every(found: Result) -> Iterator[str]:
-    if found.summary.get("every"):
-        yield "Every rank has bounds: ask show and check for gain@K and precision_gain@K, whatever K is."
-
-
 def planned_lines(plan: Plan, labelled: int = 0) -> Iterator[str]:
     """What changed between two rankings, and what is to be labelled of it, where so many items have a label already."""
     notes, items = plan.notes, plan.table.num_rows
     yield f"{subject(plan)}: {_to_label(items, labelled) if items else _nothing_to_label(plan)}"
     columns = ("cutoffs", "size_a", "size_b", "gains", "losses", "probability")
-    each = list(zip(*map(notes.get, columns), strict=True))
-    for at in shown(notes["cutoffs"]):
-        cutoff, of_a, of_b, gains, losses, probability = each[at]
+    for at, (cutoff, of_a, of_b, gains, losses, probability) in enumerate(zip(*map(notes.get, columns), strict=True)):
         alike = f"{(gains + losses) / 2 / max(of_b, 1):.1%} changed"
         share = f" ({alike if of_a == of_b else f'{of_b:,} in B, {of_a:,} in A'})"
         needed = probability * (gains + losses - _known(plan, at))
         labels = f"about {needed:,.0f} labels" if needed else "no label needed"
         yield f"  at {place(cutoff)}: {gains:,} only in B, {losses:,} only in A{share}: {labels}"
-    for one in notes.get("measures", ()):
-        expected = sum(rate * items for rate, items in zip(one["rates"], one["items"], strict=True))
-        yield f"  {one['name']}: {sum(one['items']):,} count differently in B and in A: about {expected:,.0f} labels"
     yield from _shorter(plan)
     if items:
         yield _planned_width(plan)
@@ -270,8 +195,6 @@ def _shorter(plan: Plan) -> Iterator[str]:
 def _nothing_to_label(plan: Plan) -> str:
     """Why a plan has no items."""
     notes = plan.notes
-    if "measures" in notes:
-        return "nothing to label: of what changed, nothing was drawn."
     if not any((*notes["gains"], *notes["losses"])):
         why = "both tops hold the same items at every cutoff"
         return f"nothing to label, as {why}: B has exactly as many positives as A."
@@ -285,5 +208,4 @@ def _planned_width(plan: Plan) -> str:
     within, notes = plan.parameters["within"], plan.notes
     of = "precision" if (same := notes["size_a"] == notes["size_b"]) else "positives"
     wide = within if same else f"{within} of the larger top"
-    where = "every rank" if "bounded" in notes else "all cutoffs"
-    return f"Planned half-width of the bounds on the difference in {of}: {wide}, at {where} together."
+    return f"Planned half-width of the bounds on the difference in {of}: {wide}, at all cutoffs together."

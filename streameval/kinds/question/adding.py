@@ -1,14 +1,14 @@
 """A question asked of a study that there is: a study of its own in a folder within, which begins with what is known.
 
 Labels that the study has, of its curve or of questions before, make their items known: these are not asked again, and
-count as what they are, now and whenever the question is evaluated: what is forgotten or corrected counts no more. An
+count as what they are, now and whenever the question is evaluated: what is forgotten or corrected counts no more. Of
+other items they are no evidence: a question may be chosen by what they show. An
 answer to a task that was open when the question was planned does not count, for what is drawn depends on which items
 are known.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from collections.abc import Iterable, Iterator
@@ -27,19 +27,15 @@ from streameval.kinds.planning import Drawn, PlanRequest, fresh_seed
 from streameval.kinds.question.before import number_of_several, refuse_asked_before
 from streameval.kinds.question.plan import drawn_plan
 from streameval.kinds.question.tree import asked_of, known_in, known_of, new_place, root_of, tree_of
-from streameval.methods import Multiplies, method_of
 from streameval.questions import Condition
 from streameval.questions.asking import Asking
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Ranking
-from streameval.sequential import EarlierEvidence, KnownItems
+from streameval.sequential import KnownItems
 from streameval.study import Study
-from streameval.study.judging import last_judging, recount
 from streameval.study.known_labels import KnownLabels
 from streameval.text import number_of
-from streameval.types import Labels, Plan
-
-_FEWEST = 100  # labels of a curve whose evidence is worth anything
+from streameval.types import Plan
 
 
 def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], seed: int | None) -> Plan:
@@ -74,10 +70,10 @@ def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], see
         number = number_of_several([one for _, one in others], asking)
         certain = asking.of_several(number)
         _refuse_answered(folder, plan, certain)
-        opened, evidence = _opened(plan), _evidence(folder, plan, certain.confidence)
+        opened = _opened(plan)
         chosen = fresh_seed() if seed is None else seed  # never that of a plan whose place it takes
         request = PlanRequest.parse(place, chosen, opened.options, KnownLabels(items=known))
-        made = drawn_plan(opened, asking, judge, request, evidence, number)
+        made = drawn_plan(opened, asking, judge, request, number)
         return _beside(request.save(Drawn(made, opened)), place)
 
 
@@ -123,13 +119,6 @@ def _refuse_answered(folder: Study, plan: Plan, asking: Asking) -> None:
             ["streameval", "check", str(folder.folder), *conditions]))  # fmt: skip
 
 
-def _evidence(folder: Study, plan: Plan, confidence: str | float) -> EarlierEvidence | None:
-    """What the labels of a curve are worth; labels that may be wrong are no evidence."""
-    if not folder.labels.folder.exists() or last_judging(folder).label_error:
-        return None
-    return evidence_of(plan, recount(folder, plan).labels, str(confidence))
-
-
 def _opened(plan: Plan) -> Ranking:
     if plan.location["source"] is None:
         raise StudyError("this study's ranking was a table in memory, and a question is asked of files",
@@ -148,36 +137,3 @@ def _is_asked(before: Plan, asking: Asking, judge: Judge | None) -> bool:
 
 def _beside(plan: Plan, place: Path) -> Plan:
     return replace(plan, location={**plan.location, "beside": str(place)})
-
-
-def evidence_of(plan: Plan, labels: Labels, confidence: str) -> EarlierEvidence | None:
-    """`streameval.sequential.QuestionSetting.evidence` of a curve for questions of that confidence; None without any.
-
-    Labels of a curve are known items, whatever is asked. As evidence (`streameval.sequential.adjuster`) they also count
-    for a gate that is to be surer than the curve: one that the curve has decided takes a tenth to a quarter fewer
-    labels then. For one that is not, they do not: what the curve left open has little evidence for either side, and the
-    adjuster, which asks for 1.5 to 3 times as much where there is none, made it cost a tenth to a third more labels
-    (five lists, 30 to 40 draws each).
-
-    The plan decides that, for every rank and threshold alike: no label does.
-    """
-    if plan.kind != "curve" or plan.ranks.size < _FEWEST:
-        return None
-    method = method_of(plan)
-    if (
-        not isinstance(method, Multiplies)
-        or method.level is None
-        or Fraction(confidence) <= Fraction(str(method.level))
-    ):
-        return None
-    mu = method.mixture(plan)
-    if method.evidence_at(plan, labels, plan.n_items, mu) is None:
-        return None
-
-    def evidence(rank: int, label: int, least: int) -> float:
-        found = method.evidence_at(plan, labels, rank, mu)
-        if found is None:
-            raise ValueError(f"a plan of {plan.method} has evidence at some ranks only")
-        return float(np.logaddexp.reduce(mu * least + found[0 if label == 1 else 1])) - math.log(mu.size)
-
-    return evidence

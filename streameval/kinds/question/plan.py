@@ -24,7 +24,6 @@ from streameval.sequential import (
     LARGEST,
     LEAST,
     DrawnItems,
-    EarlierEvidence,
     JudgedItems,
     KnownItems,
     QuestionDesign,
@@ -65,8 +64,7 @@ def _without_list(study: str | os.PathLike[str], asking: Asking) -> str:
 
 
 def drawn_plan(
-    opened: Ranking, asking: Asking, judge: Judge | None, request: PlanRequest,
-    evidence: EarlierEvidence | None = None, number: int = 1,
+    opened: Ranking, asking: Asking, judge: Judge | None, request: PlanRequest, number: int = 1
 ) -> Plan:  # fmt: skip
     """Make the plan of a question of a ranking, with its first round: items that are known are never drawn.
 
@@ -75,7 +73,7 @@ def drawn_plan(
     """
     known, seed = request.known_labels.items, request.drawing_seed
     typed, asking = asking.confidence, asking.of_several(number)
-    setting = replace(setting_of(asking, opened.n_items, opened, known, seed), evidence=evidence)
+    setting = setting_of(asking, opened.n_items, opened, known, seed)
     if judge is not None:
         said = ListOfJudge(opened, judge, known, seed, request.progress)
         setting = replace(setting, judge=said)

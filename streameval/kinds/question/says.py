@@ -194,8 +194,6 @@ def known_lines(plan: Plan, known: KnownItems) -> Iterator[str]:
     if plan.judge_sample is not None:
         yield classes_sentence(plan)
         yield f"{plan.judge_sample.num_rows:,} items were put in order to be asked for, and no others can be."
-    if any(one.get("earlier") for one in plan.notes["design"].get("tests", ())):
-        yield "What the curve says of all other items counts too, less what it costs to choose a question by it."
 
 
 def changed_lines(known: int, changed: int) -> Iterator[str]:

@@ -241,10 +241,6 @@ class LogUniform(LogUniformParameters):
         first = self.adaptive and "densities" not in plan.notes and claim.coverage != "exact"
         return replace(claim, coverage="none", confidence=None) if first else claim
 
-    def mixture(self, plan: Plan) -> FloatArray:
-        """See `Multiplies`; a judge is left out, as `evidence_at` leaves it out."""
-        return Expected.of(self.min_precision).mixture(self._at_look(plan, 1))
-
     def evidence_at(self, plan: Plan, labels: Labels, rank: int, mu: FloatArray) -> Evidence | None:
         """See `Multiplies`; `one_rank` says of which plans there is such evidence."""
         in_parts = self.stages > 1 or self.adaptive or self.judge_sample is not None

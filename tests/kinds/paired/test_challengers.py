@@ -184,8 +184,8 @@ def test_a_comparison_is_bounded_with_the_share_of_its_place(home, both, superio
 
 
 def test_every_measure_of_a_comparison_may_be_watched(home, both):
-    study = challenge(both, 1, 0.1, noise=0.2, at=[*AT, "dcg@500", "rbp.95"])
-    for measure in ("precision_gain@1500", "gain@1500 < 2000", "dcg_gain@500 > -9", "rbp.95_gain"):
+    study = challenge(both, 1, 0.1, noise=0.2, at=AT)
+    for measure in ("precision_gain@1500", "gain@1500 < 2000"):
         assert run(["monitor", study, measure, "--out", f"{measure}.parquet"]) == 0
         (row,), (lower, _, upper) = pq.read_table(f"{measure}.parquet").to_pylist(), shown(study, measure)
         assert row["lower"] < lower <= upper < row["upper"]

@@ -168,16 +168,6 @@ def test_tops_of_different_sizes_that_hardly_differ(lists, capsys):
     assert row["upper"] <= 0.05 * row["items_b"]
 
 
-def test_measures_of_orders_that_are_the_same(lists, capsys):
-    assert plan("one table", "same", at="dcg@1000,100") == 0
-    assert "nothing to label: of what changed, nothing was drawn." in capsys.readouterr().out
-    assert run(["evaluate", "s"]) == 0
-    assert run(["check", "s", "gain@100 >= 0"]) == 0
-    (row,) = streameval.sql("s", "SELECT * FROM measures").to_pylist()
-    assert row["lower"] <= 0 <= row["upper"]
-    assert row["upper"] - row["lower"] < 0.02 * row["whole"]
-
-
 @pytest.mark.parametrize("order", [["--score", "score"], []], ids=["by score", "as stored"])
 def test_lists_at_two_places_are_two_lists(lists, capsys, order):
     """Of the same bytes, or of others with the same footer, which the fingerprint does not tell apart."""

@@ -227,16 +227,16 @@ def test_another_measure_is_refused_with_those_that_there_are(one, capsys):
 
 
 def test_cost_of_what_an_overlap_does_not_tell(capsys):
-    """Measures share the error, as in a plan; what they take is not left out in silence."""
+    """Cutoffs at scores share the error, as in a plan; what they take is not left out in silence."""
     alone, beside = (list(streameval.cost(10**6, against="80%", at=at, within=0.02))
-                     for at in (["1000"], ["1000", "dcg@1000", "score:0.7"]))  # fmt: skip
+                     for at in (["1000"], ["1000", "score:0.7"]))  # fmt: skip
     assert beside[0]["labels"] > alone[0]["labels"]
-    assert (beside[1]["case"], beside[1]["labels"]) == ("score:0.7, dcg@1000", None)
+    assert (beside[1]["case"], beside[1]["labels"]) == ("score:0.7", None)
     command = ["cost", "--items", "1e6", "--against", "80%", "--at"]
-    assert run([*command, "1000,dcg@1000"]) == 0
-    assert "dcg@1000: what this takes depends on how far items moved" in capsys.readouterr().out
-    assert run([*command, "dcg@1000"]) == 2
-    assert "dcg@1000: what this takes depends on how far items moved" in capsys.readouterr().err
+    assert run([*command, "1000,score:0.7"]) == 0
+    assert "score:0.7: what this takes depends on how far items moved" in capsys.readouterr().out
+    assert run([*command, "score:0.7"]) == 2
+    assert "score:0.7: what this takes depends on how far items moved" in capsys.readouterr().err
 
 
 def test_cost_from_the_overlap():
