@@ -9,7 +9,7 @@ from typing import Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from streameval.counting.bit_rows import BitRows, joined
-from streameval.counting.block_sums import BlockSums, sum_bits, sum_labels, sum_rows
+from streameval.counting.block_sums import BlockSums, by_bin, sum_bits, sum_labels, sum_rows
 from streameval.counting.labelled_rows import RowRange
 from streameval.typing import Int64Array, UInt64Array
 
@@ -62,15 +62,15 @@ def blocks(pieces: Iterable[P], size: int, last: P | None = None) -> Iterator[Bl
 def sum_block(held: Block[BitRows], cutoffs: Int64Array) -> tuple[BlockSums, UInt64Array | None]:
     """Return the sums of a block, and the order keys at the cutoffs in it."""
     rows = joined(held.pieces)
-    return sum_bits(rows.before, rows.size, (rows.labels, rows.repeats), cutoffs), (
-        None if rows.repeats is None else rows.keys
-    )
+    summed = sum_bits(rows.before, rows.size, (rows.labels, rows.repeats), cutoffs)
+    return by_bin(summed, rows.before, rows.bins, cutoffs), None if rows.repeats is None else rows.keys
 
 
 def sum_range(block: RowRange, cutoffs: Int64Array) -> tuple[BlockSums, UInt64Array | None]:
     """The same of bytes and keys; errors as in `sum_labels` and `sum_rows`."""
     if block.keys is None:
-        return sum_labels(block.before, block.labels, cutoffs), None
+        return by_bin(sum_labels(block.before, block.labels, cutoffs), block.before, block.bins, cutoffs), None
     first, last = np.searchsorted(cutoffs, [block.before, block.before + block.keys.size], side="right")
     at_cutoffs = block.keys[cutoffs[first:last] - block.before - 1]
-    return sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs), at_cutoffs
+    summed = sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs)
+    return by_bin(summed, block.before, block.bins, cutoffs), at_cutoffs
