@@ -16,7 +16,7 @@ from streameval import __version__
 from streameval.curve import Basis, Curve
 from streameval.curve.stored import stored_curve
 from streameval.errors import InputError, StudyError
-from streameval.notebook import Tabular, facts
+from streameval.notebook import Tabular, facts, table
 from streameval.parquet.own_tables import Own, read_table
 from streameval.slices.files import SLICES, SliceResult, slice_of, slices_from_tables
 from streameval.stores import atomic
@@ -27,6 +27,7 @@ SUMMARY = "evaluation.json"
 EVALUATE = "run evaluate again"
 _WEIGHTS = dict.fromkeys(("weight", "draw_weight"), pa.array([], pa.float64()))
 NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), **_WEIGHTS})
+_OF_SAMPLES = ("estimate", "standard_error", "low", "high")
 _VOTES, _NO_RANKS = ("votes", "positive_votes"), np.empty(0, np.int64)
 FROM_VOTES = ("labels", "issues")
 COUNTED = ("envelope", "curve", "metrics")  # tables that need no votes
@@ -174,7 +175,16 @@ class Evaluation(Result):
         account = self.summary.get("account", {})
         entries = {"items": f"{self.curve.n_items:,}", "method": self.summary.get("method")}
         entries |= {name: f"{account[name]:,}" for name in ("planned", "labelled", "missing") if name in account}
-        return facts("Evaluation", entries) + self.curve._repr_html_()
+        return facts("Evaluation", entries) + self.curve._repr_html_() + self._intervals_html()
+
+    def _intervals_html(self) -> str:
+        """Show the intervals of a list that is a sample, with what they claim; nothing of others."""
+        if "sample" not in self.summary:
+            return ""
+        rows = [row for row in self.metrics.to_pylist() if row["low"] is not None]
+        cells = [[row["metric"], row["argument"], *(f"{row[side]:.4g}" for side in _OF_SAMPLES)] for row in rows]
+        caption = f"From low to high: {self.summary['sample']['claim']}"
+        return table(caption, ["metric", "argument", *(side.replace("_", " ") for side in _OF_SAMPLES)], cells)
 
 
 def file_names(tables: Iterable[str]) -> list[str]:

@@ -60,6 +60,7 @@ def exact(
     on: str | tuple[str, ...] | None = None,
     labels_are: LabelsAre = "answers",
     misses: int = 0,
+    sample_of: str | Sequence[str] | None = None,
     window: str | int | Sequence[int] | None = None,
     epsilon: str | float | Sequence[float] = _EPSILON,
     windows: Windows = NO_WINDOWS,
@@ -91,6 +92,7 @@ def exact(
     on: str | tuple[str, ...] | None = None,
     labels_are: Literal["answers", "positives"] = "answers",
     misses: int = 0,
+    sample_of: str | Sequence[str] | None = None,
     window: str | int | Sequence[int] | None = None,
     epsilon: str | float | Sequence[float] = "0.03",
     windows: Windows = NO_WINDOWS,
@@ -120,6 +122,9 @@ def exact(
         labels_are: answers: --labels has one for every item. positives: it lists positives alone (without a column of
             labels, every row is one), and all other items are negative.
         misses: Positives that the list never returned.
+        sample_of: The list is a sample: columns, separated by commas, that say what was drawn, such as a user's, or
+            `rows` where each row was. An interval stands beside metrics then: approximately 95 %, if these are
+            independent draws (`streameval guide sample`).
         window: Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them? In
             Python Δ, for which A.1 and A.2 are looked into, in one more pass; the list has to be stored in its order.
         epsilon: Grid ratios minus one for these windows, separated by commas. In Python ε: each Δ is paired with each.
@@ -151,7 +156,7 @@ def exact(
     meaning = own(LabelMeaning, many)
     if per is not None or many:
         many |= meaning.named()
-        alone = {"labels": labels, "on": on, "misses": misses or None,
+        alone = {"labels": labels, "on": on, "misses": misses or None, "sample_of": sample_of,
                  "window": window, "epsilon": None if epsilon == _EPSILON else epsilon,
                  "labels_are": None if labels_are == "answers" else labels_are,
                  "windows": None if windows == NO_WINDOWS else windows}  # fmt: skip
@@ -163,7 +168,7 @@ def exact(
     if window is not None:
         windows = Windows(tuple(map(_whole, listed(window))), listed(epsilon))
     alone = {"labels": labels, "on": on, "labels_are": labels_are, "misses": misses, "windows": windows,
-             **meaning.named()}  # fmt: skip
+             "sample_of": sample_of, **meaning.named()}  # fmt: skip
     evaluation: Evaluation = kind_for("exact", {}).exact(
         ranking, out, alone, ExactRun(label, options, engine, progress)
     )

@@ -28,6 +28,7 @@ class Alone:
     on: str | None = None
     labels_are: str = "answers"
     misses: int = 0
+    sample_of: str | tuple[str, ...] | None = None
     windows: Any = None
     window: Any = None  # which the command line has, and epsilon, for windows
     epsilon: Any = None

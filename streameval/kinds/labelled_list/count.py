@@ -18,6 +18,7 @@ from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.by_score import Limits, sum_by_score
 from streameval.counting.in_stored_order import slide, sum_in_stored_order
+from streameval.counting.influence import ROW_BYTES, Clusters
 from streameval.counting.labelled_rows import LabelledRows, labelled_rows, refuse_unreached_level
 from streameval.counting.lookups import Places
 from streameval.counting.scans import LabelledScans
@@ -26,12 +27,16 @@ from streameval.curve.envelope import Points, lift
 from streameval.curve.estimated import YieldEstimate
 from streameval.engines import engine_of
 from streameval.errors import InputError, check_misses
+from streameval.kernels.influence import BINS
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.exact import ExactRun, refuse_apart
 from streameval.labelling.options import LabelColumns, LabelMeaning
 from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
 from streameval.metrics import cutoffs
 from streameval.metrics.exact import Counted, metrics
+from streameval.metrics.intervals import CLAIM, CONFIDENCE, with_intervals
+from streameval.options import listed
+from streameval.order.item_keys import check_key
 from streameval.progress import Progress
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
@@ -46,6 +51,7 @@ from streameval.study.results import Evaluation
 from streameval.types import Claim
 from streameval.typing import Int64Array
 
+ROWS = "rows"
 _EVERY_RANK = 10_000
 _RATIO = 1.001
 _BASE_MEMORY = 0.35  # of --memory: decoded units and what sums need beside the counters
@@ -95,7 +101,7 @@ def counted(ranking: Any, alone: Any, meaning: LabelMeaning, run: ExactRun) -> E
             raise InputError("--labels-are says what a table of labels is, and there is none", "name it with --labels")
         columns = LabelColumns(meaning.positive, meaning.negative, alone.on, run.label, labels_are=alone.labels_are)
         external = None if alone.labels is None else (alone.labels, columns, folder)
-        truth = _open(source, (run.label, meaning), run.options, external, chosen)
+        truth = _open(source, (run.label, meaning, alone.sample_of), run.options, external, chosen)
         return _evaluated(truth, Limits(truth.memory, file), misses, sliding, run.progress)
 
 
@@ -112,7 +118,8 @@ def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | Non
         refuse_unreached_level(truth.rows)
     curve = curve_of(summed, ranks, misses)
     windows = sliding.result() if sliding else ()
-    labels = ListLabels(truth.rows.label, truth.rows.meaning.named(), truth.unnamed, truth.of_no_item)
+    rows = truth.rows
+    labels = ListLabels(rows.label, rows.meaning.named(), truth.unnamed, truth.of_no_item, rows.clusters)
     return evaluation_of(truth.ranking.description(), labels, summed, curve, windows)
 
 
@@ -126,7 +133,7 @@ def curve_cutoffs(n_items: int) -> Int64Array:
 
 def _open(
     source: Any,
-    labels: tuple[str, LabelMeaning],
+    labels: tuple[str, LabelMeaning, Any],
     options: RankingOptions,
     external: tuple[Any, LabelColumns, Path] | None,
     engine: Engine,
@@ -140,8 +147,23 @@ def _open(
         with copied(external[0]) as place:
             found = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
         rows, beside = replace(rows, joined_labels=found.values), (found.unnamed, found.of_no_item)
+    if labels[2] is not None:
+        rows = replace(rows, clusters=_clusters(ranking, listed(labels[2])))
     threads, room = _readers(rows, options)
     return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room, *beside)
+
+
+def _clusters(ranking: Ranking, columns: tuple[str, ...]) -> Clusters:
+    """Say what was drawn; an `InputError` where a column is not there, or cannot tell draws apart."""
+    names = ranking.rows.all_names()
+    if columns == (ROWS,) and ROWS not in names:
+        return Clusters()
+    for name in columns:
+        if name not in names:
+            raise InputError(f"the ranking has no column '{name}' to say what was drawn",
+                             f"{ranking.rows.hint_for(name)}; or --sample-of {ROWS}, if each row was")  # fmt: skip
+        check_key(ranking.rows.schema.field(name).type, name, ranking.rows.name)
+    return Clusters(columns)
 
 
 def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
@@ -151,6 +173,7 @@ def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
         InputError: The memory does not hold one unit and what is counted.
     """
     memory, each = options.memory * 1e9, _BYTES_PER_ROW[rows.order is not None]
+    each += 0 if rows.clusters is None else ROW_BYTES
     largest = max(unit.rows for unit in rows.units)
     room = max(_BASE_MEMORY * memory, float(each * largest))
     if room > (1 - _BASE_MEMORY) * memory:
@@ -183,12 +206,23 @@ class ListLabels:
         meaning: What was said of them (`streameval.labelling.options.LabelMeaning`).
         unnamed: Items that are negative because a table of positives does not name them.
         of_no_item: Rows of a table of labels that are of no item.
+        clusters: What was drawn, where the list is a sample.
     """
 
     column: str
     meaning: Mapping[str, Any] = field(default_factory=dict)
     unnamed: int = 0
     of_no_item: int = 0
+    clusters: Clusters | None = None
+
+    @property
+    def sample(self) -> dict[str, Any]:
+        """Say what was drawn, and what intervals claim; empty where the list is no sample."""
+        if self.clusters is None:
+            return {}
+        claim = f"{CLAIM}: {self.clusters.each}"
+        return {"sample": {"of": list(self.clusters.columns) or ROWS, "confidence": CONFIDENCE, "claim": claim,
+                           "bins": BINS}}  # fmt: skip
 
 
 def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
@@ -215,9 +249,10 @@ def evaluation_of(
 ) -> Evaluation:
     """Every result of a list; `description` says which it is."""
     places = Places(summed.totals, summed.read_groups, summed.kept)
-    rows = metrics(Counted(places, curve.misses, summed.score_at, summed.threads))
+    counted = Counted(places, curve.misses, summed.score_at, summed.threads)
+    rows = with_intervals(metrics(counted), counted)
     totals = summed.totals
-    identity = _identity(description, labels.column, rows, curve)
+    identity = _identity(description, labels, rows, curve)
     summary: dict[str, Any] = {
         **marked("labelled_list"),
         "evaluation_id": identity,
@@ -228,6 +263,7 @@ def evaluation_of(
         "misses": curve.misses,
         "method": "exact",
         "parameters": {"label": labels.column, **labels.meaning},
+        **labels.sample,
         "ranking": description,
         "how": summed.how,
         "ties": "open" if totals.mixed else "none that matter",
@@ -250,8 +286,10 @@ def evaluation_of(
     return Evaluation(identity, summary, tables, curve=curve)
 
 
-def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:
-    digest = hashlib.sha256(f"exact\0{__version__}\0{description}\0{label}\0{curve.misses}\0".encode())
+def _identity(description: dict[str, Any], labels: ListLabels, rows: pa.Table, curve: Curve) -> str:
+    digest = hashlib.sha256(f"exact\0{__version__}\0{description}\0{labels.column}\0{curve.misses}\0".encode())
+    if labels.clusters is not None:
+        digest.update(labels.clusters.each.encode())
     for values in (curve.envelope.lower, curve.envelope.upper, rows.column("lower").to_numpy(zero_copy_only=False)):
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]
