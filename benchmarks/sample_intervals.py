@@ -21,19 +21,20 @@ from benchmarks.readme import markdown, write_section
 from streameval.counting.block_groups import TiedRows
 from streameval.counting.block_sums import before_each
 from streameval.counting.blocks import sum_range
-from streameval.counting.influence import bins_of
+from streameval.counting.influence import Clusters, bins_of
 from streameval.counting.labelled_rows import RowRange
 from streameval.counting.lookups import Places
 from streameval.counting.totals import fold
 from streameval.metrics import cutoffs
-from streameval.metrics.cases import ranked
+from streameval.metrics.cases import Ranked, ranked
 from streameval.metrics.exact import Counted
-from streameval.metrics.intervals import AT_CUTOFF, SampledList, SampleInterval, interval
+from streameval.metrics.intervals import AT_CUTOFF, SampledList, SampleInterval, interval, metrics_at_score
 from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
 
 _POPULATION = 3_000_000  # rows
 METRICS = ("AP", "AUC", *AT_CUTOFF)
+AT_SCORE = tuple(f"{name}_at_score" for name in AT_CUTOFF)
 Rows = tuple[FloatArray, Int64Array, Int64Array]  # scores, labels, and which cluster each row is of
 Shape = Callable[[np.random.Generator, int], Rows]
 Sizes = Callable[[np.random.Generator, int], Int64Array]
@@ -41,22 +42,24 @@ Sizes = Callable[[np.random.Generator, int], Int64Array]
 
 @dataclass(frozen=True)
 class Cell:
-    """A shape of list, how many clusters a sample has, and the cutoff of its metrics."""
+    """A shape of list, how many clusters a sample has, and the cutoffs of its metrics: a rank, and a score."""
 
     draw: Shape
     clusters: int
     k: int = 100
+    score: float = 1.5
 
 
-def summed(rows: Rows) -> SampledList:
-    """Sum a sample."""
+def summed(rows: Rows, score: float = 1.5) -> SampledList:
+    """Sum a sample, with the items of a score or a better one."""
     scores, labels, clusters = rows
     order = np.argsort(-scores, kind="stable")
     scores, labels = scores[order], labels[order]
     keys = np.cumsum(np.append(0, scores[1:] != scores[:-1])).astype(np.uint64)
     bins = bins_of(clusters[order].astype(np.uint64))
-    wanted = cutoffs(labels.size)
-    part, _ = sum_range(RowRange(0, labels.astype(np.uint8), keys, bins=bins), wanted)
+    wanted, above = cutoffs(labels.size), max(1, int(np.count_nonzero(scores >= score)))
+    rows_in_order = RowRange(0, labels.astype(np.uint8), keys, bins=bins)
+    part, _ = sum_range(rows_in_order, wanted, [int(keys[above - 1])])
     totals = fold([part], wanted)
     sizes, positives = np.bincount(keys.astype(np.int64)), np.bincount(keys.astype(np.int64), labels).astype(np.int64)
     places = Places(totals, lambda _: TiedRows(before_each(sizes), before_each(positives)))
@@ -64,13 +67,15 @@ def summed(rows: Rows) -> SampledList:
     return SampledList(Counted(places, 0), totals.influence)
 
 
-def intervals(sampled: SampledList, k: int) -> dict[str, SampleInterval]:
+def intervals(sampled: SampledList, k: int, columns: tuple[str, ...] = ()) -> dict[str, SampleInterval]:
     """Give the interval of every metric that has one value."""
     derived = {"AP": sampled.average_precision(), "AUC": sampled.roc_auc()}
     before, _, size, _ = sampled.counted.places.group_at(k)
     if before + size == k:
         derived |= {name: sampled.at_cutoff(name, k) for name in AT_CUTOFF}
-    return {name: interval(one) for name, one in derived.items()}
+    rows = metrics_at_score(sampled, Clusters(columns, ("",)), 0)
+    at_score = {row[0]: found for row, found in rows if row[0] in AT_SCORE}
+    return {name: interval(one) for name, one in derived.items()} | at_score
 
 
 def independent(shift: float, share: float, values: int = 0, spread: float = 1.0) -> Shape:
@@ -113,7 +118,7 @@ CELLS = {
     "rows: base rate .5, AUC .95": Cell(independent(2.33, 0.5), 500),
     "rows: base rate .98, AUC .8": Cell(independent(1.19, 0.98), 4_000),
     "rows: base rate .01, AUC .9": Cell(independent(1.81, 0.01), 10_000),
-    "rows: base rate .003, AUC .98": Cell(independent(2.9, 0.003), 20_000),
+    "rows: base rate .003, AUC .98": Cell(independent(2.9, 0.003), 20_000, 100, 2.5),
     "rows: two scores a unit, base rate .2": Cell(independent(1.0, 0.2, 2), 2_000),
     "rows: wide negatives, base rate .05": Cell(independent(1.5, 0.05, 0, 2.0), 5_000, 1_000),
     "rows: base rate .02, no skill": Cell(independent(0.0, 0.02), 5_000),
@@ -122,8 +127,8 @@ CELLS = {
     "100 clusters of 1 to 20, base rate .5": Cell(clustered(0.95, 0.5, even(20)), 100),
     "1,000 clusters, Pareto 1.2, base rate .1": Cell(clustered(0.95, 0.1, pareto(1.2)), 1_000),
     "1,000 clusters, Pareto 1.6, base rate .3": Cell(clustered(1.5, 0.3, pareto(1.6)), 1_000),
-    "3,000 clusters of 1 to 5, base rate .02": Cell(clustered(1.81, 0.02, even(5)), 3_000, 1_000),
-    "500 clusters alike within (.9), base rate .2": Cell(clustered(1.5, 0.2, even(10), 0.9), 500),
+    "3,000 clusters of 1 to 5, base rate .02": Cell(clustered(1.81, 0.02, even(5)), 3_000, 1_000, 2.5),
+    "500 clusters alike within (.9), base rate .2": Cell(clustered(1.5, 0.2, even(10), 0.9), 500, 100, 0.5),
 }
 
 
@@ -131,7 +136,7 @@ CELLS = {
 class Population:
     """Values of a population, from a list of millions of its rows."""
 
-    places: Places
+    items: Ranked
 
     @staticmethod
     @cache
@@ -140,16 +145,21 @@ class Population:
         cell, rng = CELLS[name], np.random.default_rng(1)
         some = cell.draw(rng, 2_000)[1].size / 2_000
         scores, labels, _ = cell.draw(rng, int(_POPULATION / some))
-        return Population(ranked(labels, scores).places)
+        return Population(ranked(labels, scores))
 
-    def value(self, metric: str, share: float) -> float:
-        """Give a metric, of a share of the list where it has a cutoff."""
-        totals, k = self.places.totals, round(share * self.places.totals.n_items)
+    def value(self, metric: str, share: float, score: float) -> float:
+        """Give a metric, of a share of the list where it has a cutoff, or of all items of a score or a better one."""
+        places, totals = self.items.places, self.items.places.totals
+        if metric in AT_SCORE:
+            last = int(np.count_nonzero(self.items.score >= score)) - 1
+            above = int(self.items.found[last]), int(self.items.ranks[last])
+            return AT_CUTOFF[metric.removesuffix("_at_score")]((*above, totals.positives, totals.n_items))[0]
+        k = round(share * totals.n_items)
         if metric == "AP":
             return totals.precision_sum["grouped"] / totals.positives
         if metric == "AUC":
             return totals.roc_auc(0)["expected"]
-        found = Tied(self.places, totals.positives).yield_at(k)
+        found = Tied(places, totals.positives).yield_at(k)
         return AT_CUTOFF[metric]((found, k, totals.positives, totals.n_items))[0]
 
 
@@ -158,8 +168,9 @@ def coverage(name: str, first: int, last: int) -> dict[str, list[int]]:
     cell, whole, counts = CELLS[name], Population.of(name), dict[str, list[int]]()
     for number in range(first, last):
         rows = cell.draw(np.random.default_rng([number, 7]), cell.clusters)
-        for metric, found in intervals(summed(rows), cell.k).items():
-            value = whole.value(metric, cell.k / rows[1].size)
+        columns = ("cluster",) if rows[1].size > cell.clusters else ()
+        for metric, found in intervals(summed(rows, cell.score), cell.k, columns).items():
+            value = whole.value(metric, cell.k / rows[1].size, cell.score)
             issued, holds = counts.setdefault(metric, [0, 0])
             counts[metric] = [issued + (found.reason is None), holds + (found.low <= value <= found.high)]
     return counts
@@ -173,7 +184,8 @@ def table(draws: int) -> list[list[str]]:
         edges = [draws * one // workers for one in range(workers + 1)]
         for name in CELLS:
             parts = list(pool.map(partial(coverage, name), edges[:-1], edges[1:]))
-            total = {metric: np.sum([part.get(metric, [0, 0]) for part in parts], axis=0) for metric in METRICS}
+            every = (*METRICS, *AT_SCORE)
+            total = {metric: np.sum([part.get(metric, [0, 0]) for part in parts], axis=0) for metric in every}
             lines.append([name, *(_cell(*counts.tolist(), draws) for counts in total.values())])
             print(" | ".join(lines[-1]), flush=True)
     return lines
@@ -191,8 +203,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     lines = table(asked.draws)
     if asked.readme:
+        wide = len(METRICS) + 1
+        tables = [markdown(["samples", *METRICS], [line[:wide] for line in lines]),
+                  markdown(["samples", *AT_SCORE], [[line[0], *line[wide:]] for line in lines])]  # fmt: skip
         about = f"{asked.draws:,} samples a line; samples with an interval: of these hold the value, of all are wrong."
-        write_section("sample_intervals", f"{markdown(['samples', *METRICS], lines)}\n\n{about}")
+        write_section("sample_intervals", "\n\n".join([*tables, about]))
 
 
 if __name__ == "__main__":

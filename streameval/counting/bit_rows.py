@@ -32,6 +32,7 @@ class BitRows:
         keys (uint64 array): Order keys at these cutoffs; none without scores.
         ends (pair of int): Order keys of the first and the last row of the unit that they are from.
         bins (uint16 array, shape (size,), or None): Of their clusters, where the list is a sample.
+        above: How many of the rows have each score that is wanted of a sample, or a better one.
     """
 
     before: int
@@ -43,6 +44,7 @@ class BitRows:
     keys: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
     ends: tuple[int, int] = (0, 0)
     bins: UInt16Array | None = None
+    above: tuple[int, ...] = ()
 
     def cut(self, first: int, last: int) -> BitRows:
         """Some of the rows; nothing is copied."""
@@ -52,7 +54,8 @@ class BitRows:
             ranks, keys = ranks[a:b], keys[a:b]
         labels, at = self.labels, self.first + first
         bins = None if self.bins is None else self.bins[first:last]
-        return BitRows(self.before + first, last - first, labels, self.repeats, at, ranks, keys, self.ends, bins)
+        above = tuple(min(max(0, count - first), last - first) for count in self.above)
+        return BitRows(self.before + first, last - first, labels, self.repeats, at, ranks, keys, self.ends, bins, above)
 
 
 def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) -> Iterator[BitRows]:
@@ -93,7 +96,15 @@ def _scored(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
             raise UnorderedError(bits.before + wrong + 1)
         keys = every[places]
     ends, bins = (int(keys[-2]), int(keys[-1])), rows.bins([unit])
-    return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=ends, bins=bins)
+    above = () if rows.clusters is None else tuple(_above(rows, unit, ends, key) for key in rows.clusters.scores)
+    return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=ends, bins=bins, above=above)
+
+
+def _above(rows: LabelledRows, unit: Unit, ends: tuple[int, int], key: int) -> int:
+    """Count the rows of a unit whose order key is no larger than one; only that of one unit lies between its ends."""
+    if not ends[0] <= key < ends[1]:
+        return unit.rows if key >= ends[1] else 0
+    return int(np.searchsorted(rows.keys(unit), np.uint64(key), side="right"))
 
 
 def linked(units: Iterable[BitRows]) -> Iterator[BitRows]:
@@ -126,7 +137,8 @@ def joined(pieces: list[BitRows]) -> BitRows:
     bins = [piece.bins for piece in pieces if piece.bins is not None]
     joint = np.concatenate(bins) if bins else None
     repeats = None if whole.repeats is None else bits[1]
-    return BitRows(whole.before, size, bits[0], repeats, 0, ranks, keys, bins=joint)
+    above = tuple(map(sum, zip(*(piece.above for piece in pieces), strict=True)))
+    return BitRows(whole.before, size, bits[0], repeats, 0, ranks, keys, bins=joint, above=above)
 
 
 def _keys(rows: LabelledRows, order: ScoreOrder, unit: Unit) -> UInt64Array:

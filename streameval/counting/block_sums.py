@@ -7,7 +7,7 @@ a block and then block by block, so chunks and threads change no byte of a resul
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -81,11 +81,18 @@ def sum_bits(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSu
     return summed
 
 
-def by_bin(summed: BlockSums, before: int, bins: UInt16Array | None, cutoffs: Int64Array) -> BlockSums:
-    """Sum a block of items by bin too, where the list is a sample; `before` is how many ranks come before the block."""
+def by_bin(
+    summed: BlockSums, before: int, bins: UInt16Array | None, cutoffs: Int64Array, above: Sequence[int] = ()
+) -> BlockSums:
+    """Sum a block of items by bin too, where the list is a sample.
+
+    Args:
+        before: Ranks before the block.
+        above: How many of its items have each score that is wanted, or a better one.
+    """
     if bins is not None and summed.bits is not None:
         ends = summed.lead[0], summed.size - summed.rest[0], summed.size
-        summed.influence = block_influence(before, ends, summed.bits, bins, cutoffs)
+        summed.influence = block_influence(before, ends, summed.bits, bins, cutoffs, above)
     return summed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -63,14 +63,20 @@ def sum_block(held: Block[BitRows], cutoffs: Int64Array) -> tuple[BlockSums, UIn
     """Return the sums of a block, and the order keys at the cutoffs in it."""
     rows = joined(held.pieces)
     summed = sum_bits(rows.before, rows.size, (rows.labels, rows.repeats), cutoffs)
-    return by_bin(summed, rows.before, rows.bins, cutoffs), None if rows.repeats is None else rows.keys
+    summed = by_bin(summed, rows.before, rows.bins, cutoffs, rows.above)
+    return summed, None if rows.repeats is None else rows.keys
 
 
-def sum_range(block: RowRange, cutoffs: Int64Array) -> tuple[BlockSums, UInt64Array | None]:
-    """The same of bytes and keys; errors as in `sum_labels` and `sum_rows`."""
+def sum_range(block: RowRange, cutoffs: Int64Array, scores: Sequence[int] = ()) -> tuple[BlockSums, UInt64Array | None]:
+    """The same of bytes and keys; errors as in `sum_labels` and `sum_rows`.
+
+    Args:
+        scores: Order keys of scores whose items, and better ones, are counted by bin, where the list is a sample.
+    """
     if block.keys is None:
         return by_bin(sum_labels(block.before, block.labels, cutoffs), block.before, block.bins, cutoffs), None
     first, last = np.searchsorted(cutoffs, [block.before, block.before + block.keys.size], side="right")
     at_cutoffs = block.keys[cutoffs[first:last] - block.before - 1]
     summed = sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs)
-    return by_bin(summed, block.before, block.bins, cutoffs), at_cutoffs
+    above = np.searchsorted(block.keys, np.array(scores, np.uint64), side="right").tolist()
+    return by_bin(summed, block.before, block.bins, cutoffs, above), at_cutoffs

@@ -76,7 +76,8 @@ def sum_by_score(
     ordered = OrderedWords.of(parted, n_items, memory, threads)
     how = "ordered in memory" if fits else "ordered range by range"
     kept = KeptBits(limits.file, threads)
-    return sum_in_order(ordered.parts(cutoffs, BLOCK, threads), ordered.rows, cutoffs, scores, how, kept)
+    wanted = () if scans.rows.clusters is None else scans.rows.clusters.scores
+    return sum_in_order(ordered.parts(cutoffs, BLOCK, threads, wanted), ordered.rows, cutoffs, scores, how, kept)
 
 
 def _counted(

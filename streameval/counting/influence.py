@@ -7,7 +7,7 @@ ranks: threads, chunks and workers change no byte. `streameval.metrics.intervals
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,9 +36,16 @@ Bits = tuple[UInt64Array, UInt64Array | None]
 
 @dataclass(frozen=True)
 class Clusters:
-    """What was drawn: the rows that share the values of some columns; of no columns, each row by itself."""
+    """What was drawn: the rows that share the values of some columns; of no columns, each row by itself.
+
+    Attributes:
+        at: Scores as they were asked for.
+        scores: Their order keys: the items of each, or of a better score, are counted by bin.
+    """
 
     columns: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
+    scores: tuple[int, ...] = ()
 
     @property
     def each(self) -> str:
@@ -97,6 +104,7 @@ class BlockInfluence:
         lead, rest (int64 arrays, shape (2, BINS)): Rows, and positives, of a group that began before, and of the last
             group, which may go on.
         tops (list of int64 arrays, shape (2, BINS)): The same of the block's rows up to each cutoff in it.
+        above (int64 array, shape (scores, 2, BINS)): The same of its rows of each score or a better one.
     """
 
     whole: Int64Array
@@ -105,6 +113,7 @@ class BlockInfluence:
     lead: Int64Array
     rest: Int64Array
     tops: list[Int64Array]
+    above: Int64Array
 
     @property
     def rows(self) -> Int64Array:
@@ -113,7 +122,12 @@ class BlockInfluence:
 
 
 def block_influence(
-    before: int, ends: tuple[int, int, int], bits: Bits, bins: UInt16Array, cutoffs: Int64Array
+    before: int,
+    ends: tuple[int, int, int],
+    bits: Bits,
+    bins: UInt16Array,
+    cutoffs: Int64Array,
+    above: Sequence[int],
 ) -> BlockInfluence:
     """Sum a block.
 
@@ -123,6 +137,7 @@ def block_influence(
         bits: Labels, and where a row ties with the one before it; None where none may.
         bins (uint16 array): Of each row.
         cutoffs (int64 array, ascending): Those of the whole list.
+        above: How many of the rows have each score or a better one.
     """
     first, last, size = ends
     labels = np.unpackbits(bits[0].view(np.uint8), count=size, bitorder="little")
@@ -134,7 +149,9 @@ def block_influence(
     lead, rest = by_bin(bins[:first], labels[:first]), by_bin(bins[last:size], labels[last:size])
     tops = tops_of(cutoffs)
     tops = tops[(tops > before) & (tops <= before + size)] - before
-    return BlockInfluence(whole, real, sums, lead, rest, [by_bin(bins[:top], labels[:top]) for top in tops.tolist()])
+    at_ranks, at_scores = ([by_bin(bins[:k], labels[:k]) for k in some] for some in (tops.tolist(), above))
+    scores = np.array(at_scores, np.int64).reshape(-1, 2, BINS)
+    return BlockInfluence(whole, real, sums, lead, rest, at_ranks, scores)
 
 
 @dataclass(frozen=True)
@@ -147,6 +164,7 @@ class Influence:
         precision (float64 array, shape (BINS,)): U.
         inverse, square: A and B of the whole list.
         tops (mapping of int to int64 array of shape (2, BINS)): Items, and positives, among the first k, by k.
+        above (int64 array, shape (scores, 2, BINS)): The same of the items of each score or a better one.
     """
 
     items: Int64Array
@@ -157,6 +175,7 @@ class Influence:
     inverse: float
     square: float
     tops: dict[int, Int64Array] = field(repr=False)
+    above: Int64Array = field(repr=False)
 
 
 class InfluenceSums:
@@ -167,12 +186,14 @@ class InfluenceSums:
         self._whole, self._precision = np.zeros((kernels.WHOLES, BINS), np.int64), np.zeros(BINS)
         self._inverse, self._square = 0.0, 0.0
         self._rows, self._tops = np.zeros((2, BINS), np.int64), dict[int, Int64Array]()
+        self._above: Int64Array | None = None
 
     def add_rows(self, part: BlockInfluence) -> None:
         """Count the rows of the next block, wherever their groups began."""
         for top in part.tops:
             self._tops[next(self._cutoffs)] = self._rows + top
         self._rows += part.rows
+        self._above = part.above if self._above is None else self._above + part.above
 
     def add_groups(self, part: BlockInfluence, before: tuple[int, int], last: tuple[int, int, int, int]) -> None:
         """Add the groups that begin in a block, which have all ended.
@@ -203,4 +224,7 @@ class InfluenceSums:
     def total(self) -> Influence:
         """Give the sums of all blocks."""
         items, positives, losses, wins = self._whole
-        return Influence(items, positives, losses, wins, self._precision, self._inverse, self._square, self._tops)
+        above = np.zeros((0, 2, BINS), np.int64) if self._above is None else self._above
+        return Influence(
+            items, positives, losses, wins, self._precision, self._inverse, self._square, self._tops, above
+        )

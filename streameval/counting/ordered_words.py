@@ -40,15 +40,17 @@ class OrderedWords:
             raise InputError("the list changed while it was read", "run the command again")
         return OrderedWords(piles, ends)
 
-    def parts(self, cutoffs: Int64Array, block: int, threads: int) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
-        """Sum blocks of `block` ranks; see `LabelledScans.parts`."""
+    def parts(
+        self, cutoffs: Int64Array, block: int, threads: int, scores: Sequence[int] = ()
+    ) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
+        """Sum blocks of `block` ranks; see `LabelledScans.parts`, and `sum_range` for `scores`."""
         thread = threading.local()
 
         def part(numbered: tuple[int, Block[SortedRows]]) -> tuple[BlockSums, UInt64Array | None]:
             if not hasattr(thread, "room"):
                 thread.room = _room(block)
             number, held = numbered
-            return sum_range(_joined(held.pieces, held.last, number * block, thread.room), cutoffs)
+            return sum_range(_joined(held.pieces, held.last, number * block, thread.room), cutoffs, scores)
 
         with ThreadPool(threads) as pool:
             in_rank_order = pool.in_order(Pile.rows, self.piles, threads)

@@ -9,18 +9,20 @@ tangent. It is approximate, unlike bounds; where few clusters decide a metric th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.influence import Influence
+from streameval.counting.influence import Clusters, Influence
+from streameval.curve.at_cutoff import METRICS, Cutoffs
 from streameval.kernels.influence import BINS
+from streameval.metrics import Row, table
 from streameval.metrics.exact import Counted
-from streameval.metrics.incomplete_beta import student_quantile
-from streameval.typing import FloatArray, Int64Array
+from streameval.metrics.incomplete_beta import clopper_pearson, student_quantile
+from streameval.typing import AnyArray, FloatArray, Int64Array
 
 CONFIDENCE = 0.95
 COLUMNS = {"standard_error": pa.float64(), "low": pa.float64(), "high": pa.float64(), "no_interval": pa.string()}
@@ -177,24 +179,43 @@ class SampledList:
         As the share stays, an item that comes in above the cutoff moves others below it: what they have of positives is
         the precision of the ranks about k.
         """
-        total, places, (n_items, found) = self.influence, self.counted.places, self._size
-        items, positives = total.tops[k]
-        reach, share = max(_WINDOW, round(k**_POWER / 2)), k / n_items
+        places, n_items = self.counted.places, self._size[0]
+        items, positives = self.influence.tops[k]
+        reach, stay = max(_WINDOW, round(k**_POWER / 2)), k / n_items * self.influence.items
         low, high = max(0, k - reach), min(n_items, k + reach)
         local = (places.yield_at(high, "late") - places.yield_at(low, "late")) / (high - low)
-        moved = positives - local * (items - share * total.items)
-        tp = places.yield_at(k, "late")
-        value, slopes = AT_CUTOFF[metric]((tp, k, found, n_items))
-        sums = (moved, share * total.items, total.positives, total.items)
-        counts = {"an item above the cutoff": items, **self._counts, "a row": total.items}
+        return self._above(metric, (items, positives), (positives - local * (items - stay), stay))
+
+    def at_score(self, metric: str, number: int) -> Derived:
+        """Derive a metric of all items of a score or a better one, the score being that of any sample."""
+        items, positives = self.influence.above[number]
+        return self._above(metric, (items, positives), (positives, items))
+
+    def _above(self, metric: str, above: tuple[Int64Array, Int64Array], sums: tuple[AnyArray, AnyArray]) -> Derived:
+        """Derive a metric of the items above a cutoff.
+
+        Args:
+            above: Items, and positives, above it by bin.
+            sums: What each bin adds to the true positives, and to the items above.
+        """
+        total, (n_items, found) = self.influence, self._size
+        q, tp = (int(each.sum()) for each in above)
+        value, slopes = AT_CUTOFF[metric]((tp, q, found, n_items))
+        of_bins = (*sums, total.positives, total.items)
+        counts = {"an item above the cutoff": above[0], **self._counts, "a row": total.items}
         return Derived(
             value,
-            sum((slope * each for slope, each in zip(slopes, sums, strict=True)), np.zeros(BINS)),
+            sum((slope * each for slope, each in zip(slopes, of_bins, strict=True)), np.zeros(BINS)),
             {name: counts[name] for name in _DIVIDED_BY[metric]},
-            equal_bins(items) * min(tp, k - tp) / k if metric in _OF_ABOVE else math.inf,
+            equal_bins(above[0]) * min(tp, q - tp) / max(q, 1) if metric in _OF_ABOVE else math.inf,
             "misses" if metric == "f1" else "either",
             "atanh" if metric == "mcc" else "logit",
         )
+
+    def counts_at_score(self, number: int) -> tuple[int, int, int, int]:
+        """Give true positives, items above, positives, and items in all."""
+        q, tp = self.influence.above[number].sum(axis=1).tolist()
+        return tp, q, self._size[1], self._size[0]
 
 
 # true positives, items above the cutoff, positives, and items in all
@@ -204,7 +225,7 @@ Slopes = tuple[float, float, float, float]
 
 def _precision(of: TwoByTwo) -> tuple[float, Slopes]:
     tp, q, _, _ = of
-    return tp / q, (1.0 / q, -tp / q**2, 0.0, 0.0)
+    return (tp / q, (1.0 / q, -tp / q**2, 0.0, 0.0)) if q else _UNDEFINED
 
 
 def _recall(of: TwoByTwo) -> tuple[float, Slopes]:
@@ -214,6 +235,8 @@ def _recall(of: TwoByTwo) -> tuple[float, Slopes]:
 
 def _f1(of: TwoByTwo) -> tuple[float, Slopes]:
     tp, q, p, _ = of
+    if not q + p:
+        return _UNDEFINED
     value, below = 2.0 * tp / (q + p), float(q + p)
     return value, (2.0 / below, -value / below, -value / below, 0.0)
 
@@ -234,7 +257,7 @@ def _specificity(of: TwoByTwo) -> tuple[float, Slopes]:
 
 def _mcc(of: TwoByTwo) -> tuple[float, Slopes]:
     tp, q, p, n = of
-    if q == n or p in (0, n):
+    if q in (0, n) or p in (0, n):
         return _UNDEFINED
     spread = math.sqrt(q) * math.sqrt(p) * math.sqrt(n - q) * math.sqrt(n - p)
     value = (tp * n - q * p) / spread
@@ -259,22 +282,69 @@ _OF_ABOVE = ("precision", "specificity", "mcc")
 _ONE_LESS = {"e_measure": "f1", "false_positive_rate": "specificity"}
 
 
-def with_intervals(rows: pa.Table, counted: Counted) -> pa.Table:
+# successes and trials of what is a share of independent rows, above a cutoff that no sample has moved
+_SHARES: Mapping[str, Callable[[int, int, int, int], tuple[int, int]]] = {
+    "precision": lambda tp, q, p, n: (tp, q),
+    "recall": lambda tp, q, p, n: (tp, p),
+    "accuracy": lambda tp, q, p, n: (2 * tp + n - q - p, n),
+    "specificity": lambda tp, q, p, n: (n - p - q + tp, n - p),
+}
+
+
+def with_intervals(rows: pa.Table, counted: Counted, clusters: Clusters | None) -> pa.Table:
     """Put standard errors and intervals beside the metrics of a list, where it is a sample; else give them as they are.
 
     Returns:
-        pyarrow.Table: With `COLUMNS`; `low` and `high` are null where `no_interval` says why.
+        pyarrow.Table: With rows of metrics at the scores that were asked for, and with `COLUMNS`; `low` and `high` are
+            null where `no_interval` says why.
     """
-    if (influence := counted.totals.influence) is None:
+    influence = counted.totals.influence
+    if influence is None or clusters is None:
         return rows
     sampled = SampledList(counted, influence)
     names = zip(rows.column("metric").to_pylist(), rows.column("argument").to_pylist(), strict=True)
     found = [_of_row(sampled, *name) for name in names]
+    at_scores = [one for number in range(len(clusters.at)) for one in metrics_at_score(sampled, clusters, number)]
+    rows = pa.concat_tables([rows, table([row for row, _ in at_scores], "exact")])
+    found += [interval for _, interval in at_scores]
     columns = [[None if math.isnan(value) else value for value in side] for side in
                zip(*((one.standard_error, one.low, one.high) for one in found), strict=True)]  # fmt: skip
     for (name, kind), values in zip(COLUMNS.items(), [*columns, [one.reason for one in found]], strict=True):
         rows = rows.append_column(name, pa.array(values, kind))
     return rows
+
+
+def metrics_at_score(sampled: SampledList, clusters: Clusters, number: int) -> Iterator[tuple[Row, SampleInterval]]:
+    """Give the metrics of all items of a score or a better one, each with its interval."""
+    counts, misses = sampled.counts_at_score(number), sampled.counted.misses
+    tp, q, p, n = (np.array([float(count)]) for count in counts)
+    with np.errstate(invalid="ignore"):  # there may be no item of such a score
+        values = {name: float(one.value(Cutoffs(q, tp, p, float(n[0]), float(misses)))[0])
+                  for name, one in METRICS.items()}  # fmt: skip
+    for name, value in {**values, "yield": float(counts[0]), "rank": float(counts[1])}.items():
+        plain = _ONE_LESS.get(name, name)
+        if plain not in AT_CUTOFF:
+            found = SampleInterval(reason=_OF_NONE)
+        elif misses:
+            found = SampleInterval(reason=_OF_MISSES)
+        elif plain in _SHARES and not clusters.columns:
+            found = _of_share(*_SHARES[plain](*counts))
+        else:
+            found = interval(sampled.at_score(plain, number))
+        found = found if name == plain else _one_less(found)
+        yield (f"{name}_at_score", clusters.at[number], value, value, value), found
+
+
+def _of_share(found: int, of: int) -> SampleInterval:
+    """Give the interval of Clopper and Pearson, which holds of independent rows whatever the share."""
+    if not of:
+        return SampleInterval(reason="it is undefined")
+    share = found / of
+    return SampleInterval(math.sqrt(share * (1.0 - share) / of), *clopper_pearson(found, of, CONFIDENCE))
+
+
+def _one_less(found: SampleInterval) -> SampleInterval:
+    return replace(found, low=1.0 - found.high, high=1.0 - found.low)
 
 
 def _of_row(sampled: SampledList, metric: str, argument: str) -> SampleInterval:
@@ -295,4 +365,4 @@ def _of_row(sampled: SampledList, metric: str, argument: str) -> SampleInterval:
     if before + size > int(argument):
         return SampleInterval(reason=_TIED)
     found = interval(sampled.at_cutoff(name, int(argument)))
-    return found if name == plain else replace(found, low=1.0 - found.high, high=1.0 - found.low)
+    return found if name == plain else _one_less(found)

@@ -201,7 +201,8 @@ def _metrics(shown: Sequence[ReportedStudy]) -> str:
         name, rows = [study.name] if several else [], study.evaluation.metrics.to_pylist()
         every += [_cells(row, name, sides) for row in rows]
         for row in headlines(rows).values():
-            if row["metric"] == "precision_at" or (row["metric"], row["argument"]) in _OVERALL:
+            at_any = row["metric"] == "precision_at" or row["metric"].endswith("_at_score")
+            if at_any or (row["metric"], row["argument"]) in _OVERALL:
                 cells = _cells(row, name, sides)
                 main.append([_NAMES.get(f"{row['metric']} {row['argument']}".strip(), cells[0]), *cells[1:]])
     order = {name: at for at, name in reversed(list(enumerate(cells[0] for cells in main)))}

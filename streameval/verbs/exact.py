@@ -61,6 +61,7 @@ def exact(
     labels_are: LabelsAre = "answers",
     misses: int = 0,
     sample_of: str | Sequence[str] | None = None,
+    at_score: str | float | Sequence[float] | None = None,
     window: str | int | Sequence[int] | None = None,
     epsilon: str | float | Sequence[float] = _EPSILON,
     windows: Windows = NO_WINDOWS,
@@ -93,6 +94,7 @@ def exact(
     labels_are: Literal["answers", "positives"] = "answers",
     misses: int = 0,
     sample_of: str | Sequence[str] | None = None,
+    at_score: str | float | Sequence[float] | None = None,
     window: str | int | Sequence[int] | None = None,
     epsilon: str | float | Sequence[float] = "0.03",
     windows: Windows = NO_WINDOWS,
@@ -125,6 +127,8 @@ def exact(
         sample_of: The list is a sample: columns, separated by commas, that say what was drawn, such as a user's, or
             `rows` where each row was. An interval stands beside metrics then: approximately 95 %, if these are
             independent draws (`streameval guide sample`).
+        at_score: Scores, separated by commas, of which such a sample is to have metrics: of all items of that score or
+            a better one.
         window: Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them? In
             Python Δ, for which A.1 and A.2 are looked into, in one more pass; the list has to be stored in its order.
         epsilon: Grid ratios minus one for these windows, separated by commas. In Python ε: each Δ is paired with each.
@@ -157,6 +161,7 @@ def exact(
     if per is not None or many:
         many |= meaning.named()
         alone = {"labels": labels, "on": on, "misses": misses or None, "sample_of": sample_of,
+                 "at_score": at_score,
                  "window": window, "epsilon": None if epsilon == _EPSILON else epsilon,
                  "labels_are": None if labels_are == "answers" else labels_are,
                  "windows": None if windows == NO_WINDOWS else windows}  # fmt: skip
@@ -168,7 +173,7 @@ def exact(
     if window is not None:
         windows = Windows(tuple(map(_whole, listed(window))), listed(epsilon))
     alone = {"labels": labels, "on": on, "labels_are": labels_are, "misses": misses, "windows": windows,
-             "sample_of": sample_of, **meaning.named()}  # fmt: skip
+             "sample_of": sample_of, "at_score": at_score, **meaning.named()}  # fmt: skip
     evaluation: Evaluation = kind_for("exact", {}).exact(
         ranking, out, alone, ExactRun(label, options, engine, progress)
     )

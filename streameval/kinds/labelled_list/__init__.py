@@ -29,6 +29,7 @@ class Alone:
     labels_are: str = "answers"
     misses: int = 0
     sample_of: str | tuple[str, ...] | None = None
+    at_score: Any = None
     windows: Any = None
     window: Any = None  # which the command line has, and epsilon, for windows
     epsilon: Any = None
@@ -77,7 +78,8 @@ class LabelledList(OneRanking):
         from streameval.questions.printed import measure_of
 
         rows = found.metrics.to_pylist()
-        cuts = [measure_of(row["metric"], row["argument"]) for row in rows if row["metric"] == "precision_at"]
+        shown = ("precision_at", "precision_at_score", "recall_at_score")
+        cuts = [measure_of(row["metric"], row["argument"]) for row in rows if row["metric"] in shown]
         return [*dict.fromkeys(cuts), "average_precision", "roc_auc", "max_f1"]
 
     def text(self, found: Evaluation, plan: Plan | None = None, study: str = "STUDY") -> Text:

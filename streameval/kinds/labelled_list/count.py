@@ -36,8 +36,10 @@ from streameval.metrics import cutoffs
 from streameval.metrics.exact import Counted, metrics
 from streameval.metrics.intervals import CLAIM, CONFIDENCE, with_intervals
 from streameval.options import listed
+from streameval.order.count_at_score import as_score
 from streameval.order.item_keys import check_key
 from streameval.progress import Progress
+from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
@@ -101,7 +103,8 @@ def counted(ranking: Any, alone: Any, meaning: LabelMeaning, run: ExactRun) -> E
             raise InputError("--labels-are says what a table of labels is, and there is none", "name it with --labels")
         columns = LabelColumns(meaning.positive, meaning.negative, alone.on, run.label, labels_are=alone.labels_are)
         external = None if alone.labels is None else (alone.labels, columns, folder)
-        truth = _open(source, (run.label, meaning, alone.sample_of), run.options, external, chosen)
+        drawn = _drawn(alone, run.options.score)
+        truth = _open(source, (run.label, meaning, drawn), run.options, external, chosen)
         return _evaluated(truth, Limits(truth.memory, file), misses, sliding, run.progress)
 
 
@@ -133,7 +136,7 @@ def curve_cutoffs(n_items: int) -> Int64Array:
 
 def _open(
     source: Any,
-    labels: tuple[str, LabelMeaning, Any],
+    labels: tuple[str, LabelMeaning, Clusters | None],
     options: RankingOptions,
     external: tuple[Any, LabelColumns, Path] | None,
     engine: Engine,
@@ -148,22 +151,46 @@ def _open(
             found = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
         rows, beside = replace(rows, joined_labels=found.values), (found.unnamed, found.of_no_item)
     if labels[2] is not None:
-        rows = replace(rows, clusters=_clusters(ranking, listed(labels[2])))
+        rows = replace(rows, clusters=_found_in(ranking, labels[2]))
     threads, room = _readers(rows, options)
     return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room, *beside)
 
 
-def _clusters(ranking: Ranking, columns: tuple[str, ...]) -> Clusters:
-    """Say what was drawn; an `InputError` where a column is not there, or cannot tell draws apart."""
+def _drawn(alone: Any, score: str | None) -> Clusters | None:
+    """Read what was drawn, where the list is a sample; an `InputError` where scores are asked for that nothing has."""
+    if alone.at_score is not None and (alone.sample_of is None or score is None):
+        raise InputError("metrics at a score (--at-score) are those of a sample that is ranked by one",
+                         "say with --score COL by which, and with --sample-of what was drawn")  # fmt: skip
+    if alone.sample_of is None:
+        return None
+    at = () if alone.at_score is None else listed(alone.at_score)
+    return Clusters(listed(alone.sample_of), tuple(str(Cutoff.of(f"score:{one}").value) for one in at))
+
+
+def _found_in(ranking: Ranking, drawn: Clusters) -> Clusters:
+    """Find the columns and scores of what was drawn in a list.
+
+    Raises:
+        InputError: A column is not there, or cannot tell draws apart; a score that scores cannot be.
+    """
     names = ranking.rows.all_names()
-    if columns == (ROWS,) and ROWS not in names:
-        return Clusters()
-    for name in columns:
+    found = replace(drawn, scores=tuple(_key_of(ranking, one) for one in drawn.at))
+    if drawn.columns == (ROWS,) and ROWS not in names:
+        return replace(found, columns=())
+    for name in drawn.columns:
         if name not in names:
             raise InputError(f"the ranking has no column '{name}' to say what was drawn",
                              f"{ranking.rows.hint_for(name)}; or --sample-of {ROWS}, if each row was")  # fmt: skip
         check_key(ranking.rows.schema.field(name).type, name, ranking.rows.name)
-    return Clusters(columns)
+    return found
+
+
+def _key_of(ranking: Ranking, score: str) -> int:
+    order = ranking.order
+    if order is None:
+        raise InputError("the list has no scores")
+    value = as_score(score, order.kind, order.options.ascending)
+    return int(order.order.keys(pa.array([value], order.kind)).key[0])
 
 
 def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
@@ -250,7 +277,7 @@ def evaluation_of(
     """Every result of a list; `description` says which it is."""
     places = Places(summed.totals, summed.read_groups, summed.kept)
     counted = Counted(places, curve.misses, summed.score_at, summed.threads)
-    rows = with_intervals(metrics(counted), counted)
+    rows = with_intervals(metrics(counted), counted, labels.clusters)
     totals = summed.totals
     identity = _identity(description, labels, rows, curve)
     summary: dict[str, Any] = {

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streameval.metrics import headlines
+from streameval.questions.printed import measure_of
 from streameval.reporting.sentences import TIES
 from streameval.reporting.text import Columns, Paragraph, Text
 from streameval.study.results import Evaluation
@@ -17,6 +18,7 @@ _OVERALL = (
     ("breakeven", ""), ("r_precision", ""),
 )  # fmt: skip
 
+_AT_SCORE = [f"{name}_at_score" for name in ("precision", "recall", "f1", "accuracy", "specificity", "mcc")]
 _REVERSED = 0.3  # area under the ROC curve below which a list is said to look reversed
 
 
@@ -41,6 +43,7 @@ def lines(found: Evaluation) -> list[Paragraph]:
     said, by_name = text(found), headlines(found.metrics.to_pylist())
     overall = [(by_name[name]["metric"], by_name[name]) for name in _OVERALL if name in by_name]
     windows = _windows(found.summary["diagnostics"])
+    overall += [(measure_of(*name), row) for name, row in by_name.items() if name[0] in _AT_SCORE]
     without = _without_interval([row for row in by_name.values() if row["metric"] == "precision_at"], overall)
     return [*said.remarks, "", said.table, "", _table(["metric", "value"], overall), *without, *windows]
 
@@ -95,7 +98,8 @@ def _without_interval(cuts: Sequence[Mapping[str, Any]], overall: Sequence[tuple
 def _cell(row: Mapping[str, Any], side: str) -> str:
     if row[side] is None:
         return "-" if side in ("standard_error", "low", "high") else "undefined"
-    return f"{row[side]:,.0f}" if row["metric"].endswith("_rank") else f"{row[side]:.6g}"
+    whole = row["metric"].endswith("_rank") or row["metric"] in ("rank_at_score", "yield_at_score")
+    return f"{row[side]:,.0f}" if whole else f"{row[side]:.6g}"
 
 
 def _windows(diagnostics: Mapping[str, Any]) -> list[Paragraph]:

@@ -163,3 +163,71 @@ def test_what_cannot_tell_draws_apart_is_refused(of, message):
 def test_many_rankings_take_no_sample_of_rows():
     with pytest.raises(streameval.InputError, match="does not go with sample_of"):
         streameval.exact(sample(), per="user", score="score", sample_of="rows")
+
+
+def at_scores(table, of="user", **options):
+    return streameval.exact(table, score="score", sample_of=of, at_score=[0.5, -1], **options)
+
+
+@pytest.mark.parametrize("values", [None, 12])
+def test_metrics_at_a_score_are_those_of_all_items_of_it_or_a_better_one(values, small_blocks):
+    """Counted with numpy, by score and as stored, with ties at the score itself, and by workers."""
+    table = sample(values=values)
+    score, label = table["score"].to_numpy(), table["label"].to_numpy()
+    found = at_scores(table)
+    stored = at_scores(table.sort_by([("score", "descending")]))
+    assert "in score order" in stored.summary["how"]
+    assert stored.metrics == found.metrics
+    for text, above in (("0.5", score >= 0.5), ("-1", score >= -1)):
+        assert value(found, "rank_at_score", text) == above.sum()
+        assert value(found, "yield_at_score", text) == label[above].sum()
+        assert value(found, "precision_at_score", text) == pytest.approx(label[above].mean())
+        assert value(found, "specificity_at_score", text) == pytest.approx(1 - above[label == 0].mean())
+        assert value(found, "mcc_at_score", text) == pytest.approx(np.corrcoef(above, label)[0, 1])
+
+
+def test_workers_count_by_score_as_one_machine_does(tmp_path):
+    table = sample(3_000).sort_by([("score", "descending")])
+    pq.write_table(table, tmp_path / "stored.parquet", row_group_size=700)
+    there, alone = (at_scores(str(tmp_path / "stored.parquet"), engine=one).metrics for one in (Cluster(3), "local"))
+    assert there == alone
+
+
+def test_shares_of_independent_rows_have_the_interval_of_clopper_and_pearson():
+    """80 of 150 selected, of 100 positives in 1,000: ends from scipy's beta quantiles."""
+    label = np.r_[np.ones(80), np.zeros(70), np.ones(20), np.zeros(830)].astype(np.int8)
+    table = pa.table({"label": label, "score": np.r_[np.full(150, 0.9), np.full(850, 0.1)]})
+    found = streameval.exact(table, score="score", sample_of="rows", at_score=0.5)
+    for metric, ends in (("precision", (0.450194, 0.615130)), ("recall", (0.708157, 0.873344)),
+                         ("accuracy", (0.890533, 0.927010)), ("specificity", (0.902752, 0.938869))):  # fmt: skip
+        sides = value(found, f"{metric}_at_score", "0.5", "low"), value(found, f"{metric}_at_score", "0.5", "high")
+        assert sides == pytest.approx(ends, abs=2e-6)
+
+
+def test_questions_at_a_score_that_was_counted_are_answered_exactly(tmp_path, capsys):
+    at_scores(sample(), out=tmp_path / "results")
+    assert run(["check", str(tmp_path / "results"), "precision@score:.50 >= 0.3", "--json"]) == 0
+    found = at_scores(sample())
+    precision = value(found, "precision_at_score", "0.5")
+    assert f"{precision:.12g}"[:10] in capsys.readouterr().out
+
+
+def test_no_item_may_have_the_score():
+    found = streameval.exact(sample(), score="score", sample_of="user", at_score="99")
+    assert value(found, "rank_at_score", "99") == 0
+    assert value(found, "recall_at_score", "99") == 0
+    assert value(found, "precision_at_score", "99") is None
+    assert value(found, "precision_at_score", "99", "no_interval") == "it is undefined"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"score": "score", "at_score": 0.5}, "are those of a sample that is ranked by one"),
+        ({"sample_of": "user", "at_score": 0.5}, "are those of a sample that is ranked by one"),
+        ({"score": "score", "sample_of": "user", "at_score": "high"}, "score is 'high', not a number"),
+    ],
+)
+def test_scores_that_nothing_can_have_are_refused(options, message):
+    with pytest.raises(streameval.InputError, match=message):
+        streameval.exact(sample(60), **options)
