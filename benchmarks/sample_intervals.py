@@ -21,7 +21,7 @@ from benchmarks.readme import markdown, write_section
 from streameval.counting.block_groups import TiedRows
 from streameval.counting.block_sums import before_each
 from streameval.counting.blocks import sum_range
-from streameval.counting.influence import Clusters, bins_of
+from streameval.counting.influence import Clusters, bins_of, by_bin
 from streameval.counting.labelled_rows import RowRange
 from streameval.counting.lookups import Places
 from streameval.counting.totals import fold
@@ -33,7 +33,7 @@ from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
 
 _POPULATION = 3_000_000  # rows
-METRICS = ("AP", "AUC", *AT_CUTOFF)
+METRICS = ("AP", "AUC", "R", *AT_CUTOFF)
 AT_SCORE = tuple(f"{name}_at_score" for name in AT_CUTOFF)
 Rows = tuple[FloatArray, Int64Array, Int64Array]  # scores, labels, and which cluster each row is of
 Shape = Callable[[np.random.Generator, int], Rows]
@@ -64,15 +64,16 @@ def summed(rows: Rows, score: float = 1.5) -> SampledList:
     sizes, positives = np.bincount(keys.astype(np.int64)), np.bincount(keys.astype(np.int64), labels).astype(np.int64)
     places = Places(totals, lambda _: TiedRows(before_each(sizes), before_each(positives)))
     assert totals.influence is not None
-    return SampledList(Counted(places, 0), totals.influence)
+    rank = totals.positives
+    return SampledList(Counted(places, 0), totals.influence.with_top(rank, by_bin(bins[:rank], labels[:rank])))
 
 
 def intervals(sampled: SampledList, k: int, columns: tuple[str, ...] = ()) -> dict[str, SampleInterval]:
     """Give the interval of every metric that has one value."""
     derived = {"AP": sampled.average_precision(), "AUC": sampled.roc_auc()}
-    before, _, size, _ = sampled.counted.places.group_at(k)
-    if before + size == k:
-        derived |= {name: sampled.at_cutoff(name, k) for name in AT_CUTOFF}
+    positives = sampled.counted.totals.positives
+    derived |= {} if sampled.is_tied(positives) else {"R": sampled.r_precision()}
+    derived |= {} if sampled.is_tied(k) else {name: sampled.at_cutoff(name, k) for name in AT_CUTOFF}
     rows = metrics_at_score(sampled, Clusters(columns, ("",)), 0)
     at_score = {row[0]: found for row, found in rows if row[0] in AT_SCORE}
     return {name: interval(one) for name, one in derived.items()} | at_score
@@ -154,13 +155,13 @@ class Population:
             last = int(np.count_nonzero(self.items.score >= score)) - 1
             above = int(self.items.found[last]), int(self.items.ranks[last])
             return AT_CUTOFF[metric.removesuffix("_at_score")]((*above, totals.positives, totals.n_items))[0]
-        k = round(share * totals.n_items)
+        k = totals.positives if metric == "R" else round(share * totals.n_items)
         if metric == "AP":
             return totals.precision_sum["grouped"] / totals.positives
         if metric == "AUC":
             return totals.roc_auc(0)["expected"]
         found = Tied(places, totals.positives).yield_at(k)
-        return AT_CUTOFF[metric]((found, k, totals.positives, totals.n_items))[0]
+        return AT_CUTOFF["precision" if metric == "R" else metric]((found, k, totals.positives, totals.n_items))[0]
 
 
 def coverage(name: str, first: int, last: int) -> dict[str, list[int]]:

@@ -8,7 +8,7 @@ ranks: threads, chunks and workers change no byte. `streameval.metrics.intervals
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -163,7 +163,8 @@ class Influence:
         losses, wins (int64 arrays, shape (BINS,)): L, W.
         precision (float64 array, shape (BINS,)): U.
         inverse, square: A and B of the whole list.
-        tops (mapping of int to int64 array of shape (2, BINS)): Items, and positives, among the first k, by k.
+        tops (mapping of int to int64 array of shape (2, BINS)): Items, and positives, of the first k, by k: powers of
+            ten, P and N.
         above (int64 array, shape (scores, 2, BINS)): The same of the items of each score or a better one.
     """
 
@@ -176,6 +177,10 @@ class Influence:
     square: float
     tops: dict[int, Int64Array] = field(repr=False)
     above: Int64Array = field(repr=False)
+
+    def with_top(self, k: int, counts: Int64Array) -> Influence:
+        """Give the same with counts of the first k items by bin."""
+        return replace(self, tops={**self.tops, k: counts})
 
 
 class InfluenceSums:

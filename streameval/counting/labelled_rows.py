@@ -181,7 +181,8 @@ class LabelledRows:
             return RowRange(first, np.empty(0, np.uint8), None if self.order is None else np.empty(0, np.uint64))
         whole = joined(parts)
         cut = slice(first - whole.before, last - whole.before)
-        return RowRange(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
+        keys = None if whole.keys is None else whole.keys[cut]
+        return RowRange(first, whole.labels[cut], keys, bins=None if whole.bins is None else whole.bins[cut])
 
 
 def labelled_rows(ranking: Ranking, label: str, place: str = "column", meaning: LabelMeaning = PLAIN) -> LabelledRows:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -151,6 +151,11 @@ class SampledList:
         """N and P."""
         return self.counted.totals.n_items, self.counted.totals.positives
 
+    def is_tied(self, k: int) -> bool:
+        """Whether items on both sides of a cutoff have one score."""
+        before, _, size, _ = self.counted.places.group_at(k)
+        return before + size > k
+
     @cached_property
     def _counts(self) -> Weights:
         positives = self.influence.positives
@@ -179,12 +184,28 @@ class SampledList:
         As the share stays, an item that comes in above the cutoff moves others below it: what they have of positives is
         the precision of the ranks about k.
         """
-        places, n_items = self.counted.places, self._size[0]
         items, positives = self.influence.tops[k]
-        reach, stay = max(_WINDOW, round(k**_POWER / 2)), k / n_items * self.influence.items
-        low, high = max(0, k - reach), min(n_items, k + reach)
-        local = (places.yield_at(high, "late") - places.yield_at(low, "late")) / (high - low)
-        return self._above(metric, (items, positives), (positives - local * (items - stay), stay))
+        stay = k / self._size[0] * self.influence.items
+        return self._above(metric, (items, positives), (positives - self._local(k) * (items - stay), stay))
+
+    def r_precision(self) -> Derived:
+        """Derive the precision of the first P items; a positive that comes in moves the cutoff down by one item."""
+        rank, total = self._size[1], self.influence
+        if not rank:
+            return Derived(math.nan, np.zeros(BINS), {})
+        items, positives = total.tops[rank]
+        tp = int(positives.sum())
+        sums = positives - self._local(rank) * (items - total.positives) - tp / rank * total.positives
+        above = equal_bins(items) * min(tp, rank - tp) / rank
+        counts = {"an item above the cutoff": items, "a positive": total.positives}
+        return Derived(tp / rank, sums / rank, counts, above)
+
+    def _local(self, k: int) -> float:
+        """Give the precision of the ranks about one."""
+        places, reach = self.counted.places, max(_WINDOW, round(float(k) ** _POWER / 2))
+        low, high = max(0, k - reach), min(self._size[0], k + reach)
+        found = int(places.yield_at(high, "late")) - int(places.yield_at(low, "late"))
+        return found / (high - low)
 
     def at_score(self, metric: str, number: int) -> Derived:
         """Derive a metric of all items of a score or a better one, the score being that of any sample."""
@@ -353,16 +374,19 @@ def _of_row(sampled: SampledList, metric: str, argument: str) -> SampleInterval:
         return SampleInterval(reason=_REASONS[metric])
     plain = metric.removesuffix("_at")
     name = _ONE_LESS.get(plain, plain)
-    at_cutoff = metric.endswith("_at") and name in AT_CUTOFF
-    whole = {("average_precision", "positives"): sampled.average_precision, ("roc_auc", ""): sampled.roc_auc}
-    if not at_cutoff and (metric, argument) not in whole:
+    cutoff = int(argument) if metric.endswith("_at") else None
+    whole = {("average_precision", "positives"): sampled.average_precision, ("roc_auc", ""): sampled.roc_auc,
+             ("r_precision", ""): sampled.r_precision}  # fmt: skip
+    if cutoff is not None and name in AT_CUTOFF:
+        derive: Callable[[], Derived] = partial(sampled.at_cutoff, name, cutoff)
+    elif (metric, argument) in whole:
+        derive = whole[metric, argument]
+        cutoff = sampled.counted.totals.positives if metric == "r_precision" else None
+    else:
         return SampleInterval(reason=_OF_NONE)
     if sampled.counted.misses:
         return SampleInterval(reason=_OF_MISSES)
-    if not at_cutoff:
-        return interval(whole[metric, argument]())
-    before, _, size, _ = sampled.counted.places.group_at(int(argument))
-    if before + size > int(argument):
+    if cutoff and sampled.is_tied(cutoff):
         return SampleInterval(reason=_TIED)
-    found = interval(sampled.at_cutoff(name, int(argument)))
+    found = interval(derive())
     return found if name == plain else _one_less(found)

@@ -9,7 +9,7 @@ from suite_cases import examples
 from streameval.counting.block_groups import TiedRows
 from streameval.counting.block_sums import before_each
 from streameval.counting.blocks import sum_range
-from streameval.counting.influence import tops_of
+from streameval.counting.influence import by_bin, tops_of
 from streameval.counting.labelled_rows import RowRange
 from streameval.counting.lookups import Places
 from streameval.counting.totals import fold
@@ -164,3 +164,13 @@ def test_variance_of_auc_is_delongs_where_each_item_has_a_bin():
     m, n = int(positive.sum()), int((~positive).sum())
     found = squares[positive].sum() * m / (m - 1) + squares[~positive].sum() * n / (n - 1)
     assert found == pytest.approx(delong, rel=1e-12)
+
+
+def test_influence_on_r_precision_sums_to_nothing():
+    keys, labels, bins = drawn(6, 400, 10**9)
+    rank = int(labels.sum())
+    found = sampled(keys, labels, bins)
+    top = found.influence.with_top(rank, by_bin(bins[:rank], labels[:rank]))
+    derived = SampledList(found.counted, top).r_precision()
+    assert derived.value == labels[:rank].mean()
+    assert float(np.sum(derived.influence)) == pytest.approx(0, abs=1e-12)

@@ -231,3 +231,16 @@ def test_no_item_may_have_the_score():
 def test_scores_that_nothing_can_have_are_refused(options, message):
     with pytest.raises(streameval.InputError, match=message):
         streameval.exact(sample(60), **options)
+
+
+@pytest.mark.parametrize("way", ["by score", "stored", "without scores"])
+def test_as_many_items_as_positives_are_counted_by_bin_in_any_block(way, small_blocks):
+    """P is known at the end alone. A bootstrap of 4,000 draws of users has a standard error of .0235."""
+    table = sample()
+    in_order = table.sort_by([("score", "descending")])
+    found = by_score(table) if way == "by score" else by_score(in_order)
+    if way == "without scores":
+        found = streameval.exact(in_order, sample_of="user")
+    positives = found.summary["positives"]
+    assert value(found, "r_precision") == pytest.approx(np.mean(in_order["label"].to_numpy()[:positives]))
+    assert value(found, "r_precision", side="standard_error") == pytest.approx(0.0233, abs=1e-4)
