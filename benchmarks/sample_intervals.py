@@ -32,7 +32,7 @@ from streameval.metrics.intervals import AT_CUTOFF, SampledList, SampleInterval,
 from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
 
-_POPULATION = 3_000_000  # rows
+_POPULATION = 2_000_000  # rows
 METRICS = ("AP", "AUC", "R", *AT_CUTOFF)
 AT_SCORE = tuple(f"{name}_at_score" for name in AT_CUTOFF)
 Rows = tuple[FloatArray, Int64Array, Int64Array]  # scores, labels, and which cluster each row is of

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError
 from streameval.kernels import influence as kernels
-from streameval.kernels.draw import mix_each
 from streameval.kernels.influence import BINS, EACH, EACH_SQUARE, INVERSE, LOCAL, LOCAL_SQUARE
 from streameval.kernels.jit import small
+from streameval.kernels.order import add_words
 from streameval.kernels.sorted_sets import unique
 from streameval.order.item_keys import missing, refuse_inexact
 from streameval.order.scan import key_hashes
@@ -74,7 +74,10 @@ class Clusters:
 
 def bins_of(numbers: UInt64Array) -> UInt16Array:
     """Put what whole numbers tell apart into bins."""
-    return _bins(mix_each(SEED ^ numbers))
+    hashes = np.full(numbers.size, SEED)
+    with small(numbers.size):
+        add_words(hashes, numbers)
+    return _bins(hashes)
 
 
 def _bins(hashes: UInt64Array) -> UInt16Array:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 
 _TINY = 1e-300
 _STEPS = 100_000
 _HALVINGS = 200
+_LEAST_STEP = 1e-11
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
@@ -41,9 +43,15 @@ def student_quantile(probability: float, freedom: float) -> float:
     >>> round(student_quantile(0.975, 10), 6)
     2.228139
     """
-    tail = 2.0 * (1.0 - probability)
-    x = _where(lambda one: incomplete_beta(one, freedom / 2.0, 0.5) >= tail)
-    return math.sqrt(freedom * (1.0 / x - 1.0))
+    t = NormalDist().inv_cdf(probability)
+    scale = math.lgamma((freedom + 1.0) / 2.0) - math.lgamma(freedom / 2.0) - 0.5 * math.log(freedom * math.pi)
+    while True:  # Newton's steps rise to the quantile: above 0 the distribution function is concave
+        below = 1.0 - incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5) / 2.0
+        density = math.exp(scale - (freedom + 1.0) / 2.0 * math.log1p(t * t / freedom))
+        step = (probability - below) / density
+        t += step
+        if step <= _LEAST_STEP * t:
+            return t
 
 
 def clopper_pearson(found: int, of: int, confidence: float) -> tuple[float, float]:

@@ -202,7 +202,7 @@ class SampledList:
 
     def _local(self, k: int) -> float:
         """Give the precision of the ranks about one."""
-        places, reach = self.counted.places, max(_WINDOW, round(float(k) ** _POWER / 2))
+        places, reach = self.counted.places, max(_WINDOW, int(math.pow(k, _POWER) / 2))
         low, high = max(0, k - reach), min(self._size[0], k + reach)
         found = int(places.yield_at(high, "late")) - int(places.yield_at(low, "late"))
         return found / (high - low)
