@@ -14,8 +14,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from benchmarks.readme import markdown, write_section
 from streameval.counting.block_groups import TiedRows
@@ -32,6 +34,14 @@ from streameval.metrics.intervals import AT_CUTOFF, SampledList, SampleInterval,
 from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
 
+REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
+_TENTHS = {
+    "clef_tar2017_amc": 0.5364,
+    "fivethirtyeight_all": 0.88,
+    "nyt10_reside": -5_745.0,
+    "ppdb_human": 3.36,
+    "skin_logreg": 1.04,
+}  # fmt: skip  (scores that about a tenth of a real list reaches)
 _POPULATION = 2_000_000  # rows
 METRICS = ("AP", "AUC", "R", *AT_CUTOFF)
 AT_SCORE = tuple(f"{name}_at_score" for name in AT_CUTOFF)
@@ -114,6 +124,23 @@ def pareto(power: float) -> Sizes:
     return lambda rng, n: np.minimum(np.floor(rng.random(n) ** (-1.0 / power)), 10_000).astype(np.int64)
 
 
+def of_list(path: Path) -> Shape:
+    """Rows of a real list, drawn with replacement."""
+
+    def draw(rng: np.random.Generator, n: int) -> Rows:
+        scores, labels = _read(path)
+        drawn = rng.integers(0, labels.size, n)
+        return scores[drawn], labels[drawn], np.arange(n)
+
+    return draw
+
+
+@cache
+def _read(path: Path) -> tuple[FloatArray, Int64Array]:
+    rows = pq.read_table(path, columns=["score", "label"])
+    return rows["score"].to_numpy().astype(np.float64), rows["label"].to_numpy().astype(np.int64)
+
+
 CELLS = {
     "rows: base rate .1, AUC .75": Cell(independent(0.95, 0.1), 2_000),
     "rows: base rate .5, AUC .95": Cell(independent(2.33, 0.5), 500),
@@ -130,6 +157,11 @@ CELLS = {
     "1,000 clusters, Pareto 1.6, base rate .3": Cell(clustered(1.5, 0.3, pareto(1.6)), 1_000),
     "3,000 clusters of 1 to 5, base rate .02": Cell(clustered(1.81, 0.02, even(5)), 3_000, 1_000, 2.5),
     "500 clusters alike within (.9), base rate .2": Cell(clustered(1.5, 0.2, even(10), 0.9), 500, 100, 0.5),
+    **{
+        f"2,000 rows of {name}": Cell(of_list(REAL / f"{name}.parquet"), 2_000, 100, score)
+        for name, score in _TENTHS.items()
+        if (REAL / f"{name}.parquet").exists()
+    },
 }
 
 
