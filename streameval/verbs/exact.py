@@ -14,7 +14,7 @@ from streameval.copies.write import for_a_while
 from streameval.engines import engine_facts
 from streameval.errors import InputError
 from streameval.kinds import kind_for, named
-from streameval.kinds.exact import ExactRun
+from streameval.kinds.exact import ROWS, ExactRun
 from streameval.labelling.options import LabelMeaning, LabelsAre
 from streameval.options import listed, own, takes
 from streameval.per_query.options import PerRanking
@@ -205,7 +205,13 @@ def _whole(text: str) -> int:
 
 
 def rehearsal(
-    ranking: Sequence[str], *, label: str = "label", labels: str | None = None, out: Path | None = None, **given: Any
+    ranking: Sequence[str],
+    *,
+    label: str = "label",
+    labels: str | None = None,
+    sample_of: str | None = None,
+    out: Path | None = None,
+    **given: Any,
 ) -> Rehearsal:
     """Forecast what would be read, from footers."""
     options = described(None, given)
@@ -213,7 +219,8 @@ def rehearsal(
     if any(one.name in given for one in fields(PerRanking)):
         raise InputError("--per does not go with --dry-run", "leave it out")
     with for_a_while(ranking, options) as source:
-        n_items, read = forecast_exact(source, options, label if labels is None else None)
+        drawn = () if sample_of in (None, ROWS) else listed(sample_of)
+        n_items, read = forecast_exact(source, options, [*([label] if labels is None else []), *drawn])
     writes = [out / name for name in kind_for("exact", {}).files(None)] if out else []
     head = f"Would evaluate {number_of(n_items, 'item')}."
     beside = forecast_labels([] if labels is None else [labels])

@@ -29,7 +29,7 @@ from streameval.engines import engine_of
 from streameval.errors import InputError, check_misses
 from streameval.kernels.influence import BINS
 from streameval.kernels.sorted_sets import unique
-from streameval.kinds.exact import ExactRun, refuse_apart
+from streameval.kinds.exact import ROWS, ExactRun, refuse_apart
 from streameval.labelling.options import LabelColumns, LabelMeaning
 from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
 from streameval.metrics import cutoffs
@@ -53,7 +53,6 @@ from streameval.study.results import Evaluation
 from streameval.types import Claim
 from streameval.typing import Int64Array
 
-ROWS = "rows"
 _EVERY_RANK = 10_000
 _RATIO = 1.001
 _BASE_MEMORY = 0.35  # of --memory: decoded units and what sums need beside the counters

@@ -244,3 +244,15 @@ def test_as_many_items_as_positives_are_counted_by_bin_in_any_block(way, small_b
     positives = found.summary["positives"]
     assert value(found, "r_precision") == pytest.approx(np.mean(in_order["label"].to_numpy()[:positives]))
     assert value(found, "r_precision", side="standard_error") == pytest.approx(0.0233, abs=1e-4)
+
+
+def test_a_dry_run_counts_the_column_of_what_was_drawn(results, capsys):
+    source = str(results.parent / "list.parquet")
+    read = {}
+    for of in ("rows", "user", "usr"):
+        status = run(["exact", source, "--score", "score", "--sample-of", of, "--dry-run"])
+        read[of] = status, *capsys.readouterr()
+    assert "2 column chunks" in read["rows"][1]
+    assert "3 column chunks" in read["user"][1]
+    assert read["usr"][0] == 2
+    assert "no column 'usr'" in read["usr"][2]
