@@ -22,6 +22,7 @@ from streameval.kernels.influence import BINS
 from streameval.metrics import Row, table
 from streameval.metrics.exact import Counted
 from streameval.metrics.incomplete_beta import clopper_pearson, student_quantile
+from streameval.text import number_of
 from streameval.typing import AnyArray, FloatArray, Int64Array
 
 CONFIDENCE = 0.95
@@ -96,7 +97,8 @@ def _refused(derived: Derived) -> str | None:
         return "it is undefined"
     for name, counts in derived.counts.items():
         if (bins := _bins(counts)) < _LEAST_BINS:
-            return f"{bins} draws have {name}: too few, it takes {_LEAST_BINS}"
+            have = "" if name == "a row" else f" {'has' if bins == 1 else 'have'} {name}"
+            return f"{number_of(bins, 'draw')}{have}: too few, it takes {_LEAST_BINS}"
         if (alike := equal_bins(counts)) < _LEAST_EQUAL:
             return f"a few large draws outweigh the rest: those with {name} weigh as much as {alike:.0f} equal ones"
     if not equal or abs(value) >= 1.0 or (derived.scale == "logit" and value <= 0.0):
