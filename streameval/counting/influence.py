@@ -29,6 +29,7 @@ from streameval.typing import FloatArray, Int64Array, UInt16Array, UInt64Array
 SEED = np.uint64(0x9E6C63D0876A9A35)
 """Of the hash: another than that by which ties are broken and samples are drawn, which bins must not depend on."""
 _SHIFT = np.uint64(64 - (BINS - 1).bit_length())
+_STRETCH = 1 << 15  # rows hashed together: what a cache holds
 BIN_BYTES = 2
 ROW_BYTES = 40  # of a unit at work: keys as they are decoded, their hashes, bins
 Bits = tuple[UInt64Array, UInt64Array | None]
@@ -59,7 +60,11 @@ class Clusters:
             read: Columns of the unit; None where there are none to read.
         """
         if read is None or not self.columns:
-            return bins_of(np.arange(unit.first_position, unit.first_position + unit.rows).astype(np.uint64))
+            bins, first = np.empty(unit.rows, np.uint16), unit.first_position
+            for at in range(0, unit.rows, _STRETCH):
+                size = min(_STRETCH, unit.rows - at)
+                bins[at : at + size] = bins_of(np.arange(first + at, first + at + size, dtype=np.uint64))
+            return bins
         keys = read.select(list(self.columns))
         for name, column in zip(keys.column_names, keys.columns, strict=True):
             if gone := missing(column):
@@ -81,7 +86,8 @@ def bins_of(numbers: UInt64Array) -> UInt16Array:
 
 
 def _bins(hashes: UInt64Array) -> UInt16Array:
-    return (hashes >> _SHIFT).astype(np.uint16)
+    np.right_shift(hashes, _SHIFT, out=hashes)
+    return hashes.astype(np.uint16)
 
 
 def by_bin(bins: UInt16Array, labels: np.ndarray) -> Int64Array:
