@@ -81,7 +81,7 @@ def sum_bits(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSu
     return summed
 
 
-def by_bin(
+def with_influence(
     summed: BlockSums, before: int, bins: UInt16Array | None, cutoffs: Int64Array, above: Sequence[int] = ()
 ) -> BlockSums:
     """Sum a block of items by bin too, where the list is a sample.

@@ -71,7 +71,7 @@ class Clusters:
                 row = int(pc.index(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type)), True).as_py())
                 raise InputError(
                     f"{unit.place}, row {row + 1:,}: {number_of(gone, 'row')} without {name}, what was drawn",
-                    "give every row a key: an unknown one of its own, where nothing is known",
+                    "give every row a key; rows of which nothing is known get one each",
                 )
         refuse_inexact(keys, unit.place)
         return _bins(key_hashes(keys, SEED))
