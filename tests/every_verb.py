@@ -153,6 +153,7 @@ simulate list.parquet --label label --replicates 3 --judge llm --score score --b
 exact list.parquet --label label --out exact
 exact list.parquet --label label --score score --key id --window 20,100 --misses 30
 exact list.parquet --label label --window 20 --epsilon 0.1
+exact list.parquet --label label --score score --sample-of id
 exact list.parquet --label truth --labels truth.parquet --on id
 exact again.parquet --label label --out exact-again
 compare exact exact-again

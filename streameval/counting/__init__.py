@@ -3,7 +3,8 @@
 `in_stored_order` sums a list that is stored in its order; `by_score` one that is ordered by a score, wherever its rows
 lie: it counts labels per score (`counters`, `piled_words`), or orders them (`ordered_words`).
 `block_sums` and `label_counts` are what they keep of it, `totals` the sums of the whole list; `lookups` answers
-questions about places in it. `scans` are the jobs that an engine runs over labelled rows.
+questions about places in it. `scans` are the jobs that an engine runs over labelled rows. Of a list that is a sample,
+`influence` sums what each row adds to its metrics, by a hash of what was drawn.
 """
 
 from __future__ import annotations

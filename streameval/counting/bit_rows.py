@@ -15,7 +15,7 @@ from streameval.kernels.bits import repeats as set_repeats
 from streameval.order.scores import ScoreOrder
 from streameval.scans.threads import own_room
 from streameval.scans.units import Unit, by_file
-from streameval.typing import Int64Array, UInt64Array
+from streameval.typing import Int64Array, UInt16Array, UInt64Array
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class BitRows:
         ranks (int64 array): Cutoffs among the rows.
         keys (uint64 array): Order keys at these cutoffs; none without scores.
         ends (pair of int): Order keys of the first and the last row of the unit that they are from.
+        bins (uint16 array, shape (size,), or None): Of their clusters, where the list is a sample.
+        above: How many of the rows have each score that is wanted of a sample, or a better one.
     """
 
     before: int
@@ -41,6 +43,8 @@ class BitRows:
     ranks: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
     keys: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
     ends: tuple[int, int] = (0, 0)
+    bins: UInt16Array | None = None
+    above: tuple[int, ...] = ()
 
     def cut(self, first: int, last: int) -> BitRows:
         """Some of the rows; nothing is copied."""
@@ -49,7 +53,9 @@ class BitRows:
             a, b = np.searchsorted(ranks, [self.before + first, self.before + last], side="right")
             ranks, keys = ranks[a:b], keys[a:b]
         labels, at = self.labels, self.first + first
-        return BitRows(self.before + first, last - first, labels, self.repeats, at, ranks, keys, self.ends)
+        bins = None if self.bins is None else self.bins[first:last]
+        above = tuple(min(max(0, count - first), last - first) for count in self.above)
+        return BitRows(self.before + first, last - first, labels, self.repeats, at, ranks, keys, self.ends, bins, above)
 
 
 def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) -> Iterator[BitRows]:
@@ -69,7 +75,8 @@ def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) ->
         found = rows.label_bits(of_file)
         sizes = [unit.rows for unit in of_file] if len(found) > 1 else [sum(unit.rows for unit in of_file)]
         for size, unit, words in zip(sizes, of_file, found, strict=False):
-            yield BitRows(unit.first_position, size, words)
+            held = of_file if len(found) == 1 else [unit]
+            yield BitRows(unit.first_position, size, words, bins=rows.bins(held))
 
 
 def _scored(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
@@ -88,7 +95,16 @@ def _scored(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
         if (wrong := set_repeats(every, 0, tied)) < unit.rows:
             raise UnorderedError(bits.before + wrong + 1)
         keys = every[places]
-    return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=(int(keys[-2]), int(keys[-1])))
+    ends, bins = (int(keys[-2]), int(keys[-1])), rows.bins([unit])
+    above = () if rows.clusters is None else tuple(_above(rows, unit, ends, key) for key in rows.clusters.scores)
+    return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=ends, bins=bins, above=above)
+
+
+def _above(rows: LabelledRows, unit: Unit, ends: tuple[int, int], key: int) -> int:
+    """Count the rows of a unit whose order key is no larger than one; only that of one unit lies between its ends."""
+    if not ends[0] <= key < ends[1]:
+        return unit.rows if key >= ends[1] else 0
+    return int(np.searchsorted(rows.keys(unit), np.uint64(key), side="right"))
 
 
 def linked(units: Iterable[BitRows]) -> Iterator[BitRows]:
@@ -118,7 +134,11 @@ def joined(pieces: list[BitRows]) -> BitRows:
             copy_bits(piece.repeats, piece.first, piece.size, bits[1], at)
         at += piece.size
     ranks, keys = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("ranks", "keys"))
-    return BitRows(whole.before, size, bits[0], None if whole.repeats is None else bits[1], 0, ranks, keys)
+    bins = [piece.bins for piece in pieces if piece.bins is not None]
+    joint = np.concatenate(bins) if bins else None
+    repeats = None if whole.repeats is None else bits[1]
+    above = tuple(map(sum, zip(*(piece.above for piece in pieces), strict=True)))
+    return BitRows(whole.before, size, bits[0], repeats, 0, ranks, keys, bins=joint, above=above)
 
 
 def _keys(rows: LabelledRows, order: ScoreOrder, unit: Unit) -> UInt64Array:

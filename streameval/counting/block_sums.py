@@ -7,12 +7,13 @@ a block and then block by block, so chunks and threads change no byte of a resul
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
+from streameval.counting.influence import Bits, BlockInfluence, block_influence
 from streameval.counting.labelled_rows import packed
 from streameval.errors import InputError
 from streameval.kernels import exact, groups
@@ -23,9 +24,8 @@ from streameval.kernels.group_sums import add_groups
 from streameval.kernels.groups import GroupSource
 from streameval.kernels.hull import found_before, founds_of, hull_of_labels
 from streameval.kernels.jit import small
-from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt16Array, UInt64Array
 
-Bits = tuple[UInt64Array, UInt64Array | None]
 _STRETCH_STEPS = 80  # see `small`; those of a whole block are too many
 
 
@@ -42,6 +42,7 @@ class BlockSums:
             early, and at groups' ends.
         cut (int64 array, shape (k, 4)): The group at each cutoff passed.
         bits: What was summed (see `sum_bits`); None where it was groups.
+        influence: Sums by bin, where the list is a sample.
     """
 
     lead: tuple[int, int]
@@ -52,6 +53,7 @@ class BlockSums:
     corner: tuple[Int64Array, Int64Array] = field(repr=False)
     cut: Int64Array = field(repr=False)
     bits: Bits | None = field(default=None, repr=False)
+    influence: BlockInfluence | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:
@@ -76,6 +78,21 @@ def sum_bits(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSu
     words = size // WORD + 1
     summed = _summed(before, size, bits, cutoffs)
     summed.bits = bits[0][:words], None if bits[1] is None else bits[1][:words]
+    return summed
+
+
+def with_influence(
+    summed: BlockSums, before: int, bins: UInt16Array | None, cutoffs: Int64Array, above: Sequence[int] = ()
+) -> BlockSums:
+    """Sum a block of items by bin too, where the list is a sample.
+
+    Args:
+        before: Ranks before the block.
+        above: How many of its items have each score that is wanted, or a better one.
+    """
+    if bins is not None and summed.bits is not None:
+        ends = summed.lead[0], summed.size - summed.rest[0], summed.size
+        summed.influence = block_influence(before, ends, summed.bits, bins, cutoffs, above)
     return summed
 
 

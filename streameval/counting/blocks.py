@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from streameval.counting.bit_rows import BitRows, joined
-from streameval.counting.block_sums import BlockSums, sum_bits, sum_labels, sum_rows
+from streameval.counting.block_sums import BlockSums, sum_bits, sum_labels, sum_rows, with_influence
 from streameval.counting.labelled_rows import RowRange
 from streameval.typing import Int64Array, UInt64Array
 
@@ -62,15 +62,21 @@ def blocks(pieces: Iterable[P], size: int, last: P | None = None) -> Iterator[Bl
 def sum_block(held: Block[BitRows], cutoffs: Int64Array) -> tuple[BlockSums, UInt64Array | None]:
     """Return the sums of a block, and the order keys at the cutoffs in it."""
     rows = joined(held.pieces)
-    return sum_bits(rows.before, rows.size, (rows.labels, rows.repeats), cutoffs), (
-        None if rows.repeats is None else rows.keys
-    )
+    summed = sum_bits(rows.before, rows.size, (rows.labels, rows.repeats), cutoffs)
+    summed = with_influence(summed, rows.before, rows.bins, cutoffs, rows.above)
+    return summed, None if rows.repeats is None else rows.keys
 
 
-def sum_range(block: RowRange, cutoffs: Int64Array) -> tuple[BlockSums, UInt64Array | None]:
-    """The same of bytes and keys; errors as in `sum_labels` and `sum_rows`."""
+def sum_range(block: RowRange, cutoffs: Int64Array, scores: Sequence[int] = ()) -> tuple[BlockSums, UInt64Array | None]:
+    """The same of bytes and keys; errors as in `sum_labels` and `sum_rows`.
+
+    Args:
+        scores: Order keys of scores whose items, and better ones, are counted by bin, where the list is a sample.
+    """
     if block.keys is None:
-        return sum_labels(block.before, block.labels, cutoffs), None
+        return with_influence(sum_labels(block.before, block.labels, cutoffs), block.before, block.bins, cutoffs), None
     first, last = np.searchsorted(cutoffs, [block.before, block.before + block.keys.size], side="right")
     at_cutoffs = block.keys[cutoffs[first:last] - block.before - 1]
-    return sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs), at_cutoffs
+    summed = sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs)
+    above = np.searchsorted(block.keys, np.array(scores, np.uint64), side="right").tolist()
+    return with_influence(summed, block.before, block.bins, cutoffs, above), at_cutoffs

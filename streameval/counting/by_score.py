@@ -14,6 +14,7 @@ from streameval.counting import Summed
 from streameval.counting.block_sums import BlockSums, block_edges, sum_groups_of_block
 from streameval.counting.counters import Cells, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
+from streameval.counting.influence import BIN_BYTES
 from streameval.counting.kept import KeptBits, KeptGroups
 from streameval.counting.label_counts import LabelCounts
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
@@ -61,19 +62,22 @@ def sum_by_score(
         scores: Turns order keys into scores.
     """
     words, shift, n_items = _WORDS * limits.memory, free_bits(scans.rows), scans.rows.n_items
-    fits = n_items * word_type(shift).itemsize <= words
+    size = word_type(shift).itemsize + (0 if scans.rows.clusters is None else BIN_BYTES)
+    fits = n_items * size <= words
     some = cache(lambda: sample(scans.rows, _SAMPLE_UNITS))
-    counted = _counted(scans, cutoffs, scores, (limits, some), progress)
+    # a counter of a score does not say of which clusters its items are
+    counted = _counted(scans, cutoffs, scores, (limits, some), progress) if scans.rows.clusters is None else None
     if counted is not None:
         return counted
     memory, threads = limits.memory - words, scans.threads
     ranges = KeyRanges.of(some(), n_items, rows_to_sort(memory, threads), shift)
-    parted = Parted(ranges, Spill(limits.file, words, n_items * ranges.word.itemsize))
+    parted = Parted(ranges, Spill(limits.file, words, n_items * size))
     scans.part(parted, words, progress)
     ordered = OrderedWords.of(parted, n_items, memory, threads)
     how = "ordered in memory" if fits else "ordered range by range"
     kept = KeptBits(limits.file, threads)
-    return sum_in_order(ordered.parts(cutoffs, BLOCK, threads), ordered.rows, cutoffs, scores, how, kept)
+    wanted = () if scans.rows.clusters is None else scans.rows.clusters.scores
+    return sum_in_order(ordered.parts(cutoffs, BLOCK, threads, wanted), ordered.rows, cutoffs, scores, how, kept)
 
 
 def _counted(

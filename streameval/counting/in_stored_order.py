@@ -11,10 +11,11 @@ import pyarrow as pa
 from streameval.counting import Summed
 from streameval.counting.block_groups import BlockGroups, TiedRows
 from streameval.counting.block_sums import BlockSums
+from streameval.counting.influence import by_bin
 from streameval.counting.kept import KeptBits
 from streameval.counting.labelled_rows import LabelledRows, RowRange
 from streameval.counting.scans import LabelledScans
-from streameval.counting.totals import fold
+from streameval.counting.totals import Totals, fold
 from streameval.methods.checks.sliding import Sliding
 from streameval.order.scores import Keys
 from streameval.progress import Progress
@@ -67,7 +68,7 @@ def sum_in_order(
             part.bits = None
             yield part
 
-    totals = fold(sums(), cutoffs)
+    totals = _to_as_many_as_positives(fold(sums(), cutoffs), rows, kept)
 
     def read_groups(block: int) -> BlockGroups:
         n, p = totals.rest[block]
@@ -87,6 +88,18 @@ def sum_in_order(
         return float("nan") if keys is None else as_number(scores(as_keys(keys)))
 
     return Summed(totals, read_groups, how, False, table, score_at, kept=kept, threads=kept.threads)
+
+
+def _to_as_many_as_positives(totals: Totals, rows: Callable[[int, int], RowRange], kept: KeptBits) -> Totals:
+    """Count the first P items of a sample by bin, when P is known: the rows of one block are read again."""
+    influence, rank = totals.influence, totals.positives
+    if influence is None or not rank:
+        return totals
+    first, counts = kept.counts_by_bin(rank)
+    last = rows(first, rank)
+    if last.bins is None:
+        return totals
+    return replace(totals, influence=influence.with_top(rank, counts + by_bin(last.bins, last.labels)))
 
 
 def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:

@@ -18,10 +18,11 @@ from streameval.counting.block_groups import BlockGroups, TiedRows, UntiedRows
 from streameval.counting.block_sums import BlockSums
 from streameval.kernels.bits import count_bits
 from streameval.kernels.groups import of_bits, of_numbers
+from streameval.kernels.influence import BINS
 from streameval.kernels.interpolated import best_of_groups, best_of_labels
 from streameval.kernels.jit import small
 from streameval.spill.store import ScratchFile, Spill
-from streameval.typing import AnyArray, UInt64Array
+from streameval.typing import AnyArray, Int64Array, UInt64Array
 
 _HELD = 1 << 24  # bytes in memory
 # sums some rows (`streameval.kernels.interpolated`): ranks and positives before them, 1 if tied positives come late,
@@ -35,6 +36,7 @@ class KeptBits:
     def __init__(self, file: ScratchFile, threads: int) -> None:
         self.threads, self._spill = threads, Spill(file, _HELD)
         self._ends, self._kept = [0], list[tuple[int, int, int]]()
+        self._counts = list[tuple[int, int]]()
 
     def keep(self, part: BlockSums) -> None:
         """Keep those of the next block."""
@@ -42,6 +44,21 @@ class KeptBits:
         both = np.concatenate(sets)
         self._kept.append((self._spill.keep(both.data), len(sets), both.nbytes))
         self._ends.append(self._ends[-1] + part.size)
+        if part.influence is not None:
+            counts = part.influence.rows.astype(np.uint32)  # a block has no more than 2^20 rows
+            self._counts.append((self._spill.keep(counts.data), counts.nbytes))
+
+    def counts_by_bin(self, rank: int) -> tuple[int, Int64Array]:
+        """Count the rows of a sample, and positives, by bin, in the blocks before that of a rank.
+
+        Returns:
+            rows, counts: How many rows these blocks have; int64 array, shape (2, BINS).
+        """
+        block = bisect_right(self._ends, rank - 1) - 1
+        counts: Int64Array = np.zeros((2, BINS), np.int64)
+        for number, size in self._counts[:block]:
+            counts += np.frombuffer(self._spill.read(number, 0, size), np.uint32).reshape(2, BINS)
+        return self._ends[block], counts
 
     def groups(self, first: int, last: int) -> BlockGroups:
         """Groups of the rows after rank `first`, up to `last`.

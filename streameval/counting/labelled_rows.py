@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from streameval.counting.influence import Clusters
 from streameval.errors import InputError
 from streameval.labelling.hints import naming_number, plain, refuse_unreached
 from streameval.labelling.label_values import label_values, refuse_words_of_no_row
@@ -23,7 +24,7 @@ from streameval.rows.row_groups import together
 from streameval.scans.threads import own_room
 from streameval.scans.units import Unit, narrowed, parts_of
 from streameval.text import number_of, row_of, those_with
-from streameval.typing import AnyArray, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, UInt8Array, UInt16Array, UInt64Array
 
 PLAIN = LabelMeaning()
 _NONE = np.empty(0, np.uint64)
@@ -38,12 +39,14 @@ class RowRange:
         labels (uint8 array, shape (n,)): 0 or 1.
         keys (uint64 array, shape (n,), or None): Order keys of the scores; None where the stored order is all there is.
         previous: Key of the row before.
+        bins (uint16 array, shape (n,), or None): Of their clusters, where the list is a sample.
     """
 
     before: int
     labels: UInt8Array
     keys: UInt64Array | None = None
     previous: int | None = None
+    bins: UInt16Array | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class LabelledRows:
         score, order: The score column and its order; None where the stored order is the ranking.
         joined_labels (uint8 array or None): The label of every row, by stored position, where the list itself has none.
         meaning: Which labels are positive.
+        clusters: What was drawn, where the list is a sample.
     """
 
     units: Sequence[Unit]
@@ -62,6 +66,7 @@ class LabelledRows:
     order: ScoreOrder | None = None
     joined_labels: UInt8Array | None = None
     meaning: LabelMeaning = PLAIN
+    clusters: Clusters | None = None
 
     @cached_property
     def n_items(self) -> int:
@@ -72,7 +77,8 @@ class LabelledRows:
     def scanned(self) -> list[str]:
         """Columns that are read of each unit."""
         labels = [self.label] if self.joined_labels is None else []
-        return labels if self.score is None else [*labels, self.score]
+        keys = () if self.clusters is None else self.clusters.columns
+        return list(dict.fromkeys([*labels, *([] if self.score is None else [self.score]), *keys]))
 
     def elsewhere(self, units: Sequence[Unit]) -> LabelledRows:
         """The same on a worker, which has some of the units."""
@@ -83,11 +89,21 @@ class LabelledRows:
         small = unit.rows < row_groups.DIRECT_ROWS and self.joined_labels is None
         if small and self.order is not None and self.score is not None:
             columns = unit.read(self.scanned)  # at once: of a small file, to open it takes longer than its columns
+            bins = None if self.clusters is None else self.clusters.bins(unit, columns)
             labels = _labels(columns.column(self.label), self.label, unit, self.meaning)
             keys = self.order.keys(columns.column(self.score))
             self.check(unit, keys)
-            return RowRange(unit.first_position, labels, keys.key)
-        return RowRange(unit.first_position, self.labels(unit), None if self.order is None else self.keys(unit))
+            return RowRange(unit.first_position, labels, keys.key, bins=bins)
+        keys_of_all = None if self.order is None else self.keys(unit)
+        return RowRange(unit.first_position, self.labels(unit), keys_of_all, bins=self.bins([unit]))
+
+    def bins(self, units: Sequence[Unit]) -> UInt16Array | None:
+        """Put the rows of units into the bins of their clusters; None where the list is no sample."""
+        if self.clusters is None:
+            return None
+        columns = list(self.clusters.columns)
+        bins = [self.clusters.bins(unit, unit.read(columns) if columns else None) for unit in units]
+        return bins[0] if len(bins) == 1 else np.concatenate(bins)
 
     def words(self, unit: Unit) -> AnyArray:
         """Do as `keys` does; of plain 32-bit scores the upper halves of keys, gone when the thread reads others."""
@@ -166,7 +182,8 @@ class LabelledRows:
             return RowRange(first, np.empty(0, np.uint8), None if self.order is None else np.empty(0, np.uint64))
         whole = joined(parts)
         cut = slice(first - whole.before, last - whole.before)
-        return RowRange(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
+        keys = None if whole.keys is None else whole.keys[cut]
+        return RowRange(first, whole.labels[cut], keys, bins=None if whole.bins is None else whole.bins[cut])
 
 
 def labelled_rows(ranking: Ranking, label: str, place: str = "column", meaning: LabelMeaning = PLAIN) -> LabelledRows:
@@ -195,7 +212,9 @@ def joined(parts: list[RowRange]) -> RowRange:
         return parts[0]
     keys = [part.keys for part in parts if part.keys is not None]
     labels = np.concatenate([part.labels for part in parts])
-    return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None)
+    bins = [part.bins for part in parts if part.bins is not None]
+    all_bins = np.concatenate(bins) if bins else None
+    return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None, bins=all_bins)
 
 
 def packed(labels: UInt8Array) -> UInt64Array:

@@ -14,9 +14,10 @@ from streameval.counting.labelled_rows import RowRange
 from streameval.errors import InputError
 from streameval.process.threads import ThreadPool
 from streameval.spill.parted_words import Parted, Pile, SortedRows
-from streameval.typing import Int64Array, UInt8Array, UInt64Array
+from streameval.typing import Int64Array, UInt8Array, UInt16Array, UInt64Array
 
 _BYTES_TO_SORT = 48  # per item of a pile: its words three times, and what their sums take
+RowRoom = tuple[UInt64Array, UInt8Array, UInt16Array]
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,17 @@ class OrderedWords:
             raise InputError("the list changed while it was read", "run the command again")
         return OrderedWords(piles, ends)
 
-    def parts(self, cutoffs: Int64Array, block: int, threads: int) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
-        """Sum blocks of `block` ranks; see `LabelledScans.parts`."""
+    def parts(
+        self, cutoffs: Int64Array, block: int, threads: int, scores: Sequence[int] = ()
+    ) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
+        """Sum blocks of `block` ranks; see `LabelledScans.parts`, and `sum_range` for `scores`."""
         thread = threading.local()
 
         def part(numbered: tuple[int, Block[SortedRows]]) -> tuple[BlockSums, UInt64Array | None]:
             if not hasattr(thread, "room"):
-                thread.room = np.empty(block, np.uint64), np.empty(block, np.uint8)
+                thread.room = _room(block)
             number, held = numbered
-            return sum_range(_joined(held.pieces, held.last, number * block, thread.room), cutoffs)
+            return sum_range(_joined(held.pieces, held.last, number * block, thread.room), cutoffs, scores)
 
         with ThreadPool(threads) as pool:
             in_rank_order = pool.in_order(Pile.rows, self.piles, threads)
@@ -60,23 +63,28 @@ class OrderedWords:
         for pile, end in zip(self.piles[a : b + 1], self.ends[a : b + 1].tolist(), strict=True):
             begin = end - pile.size
             pieces.append(pile.rows().cut(max(0, first - begin), min(pile.size, last - begin)))
-        return _joined(pieces, None, first, (np.empty(last - first, np.uint64), np.empty(last - first, np.uint8)))
+        return _joined(pieces, None, first, _room(last - first))
 
 
-def _joined(
-    pieces: Sequence[SortedRows], last: SortedRows | None, before: int, room: tuple[UInt64Array, UInt8Array]
-) -> RowRange:
+def _room(rows: int) -> RowRoom:
+    return np.empty(rows, np.uint64), np.empty(rows, np.uint8), np.empty(rows, np.uint16)
+
+
+def _joined(pieces: Sequence[SortedRows], last: SortedRows | None, before: int, room: RowRoom) -> RowRange:
     """One stretch, taken apart in `room`."""
-    at = 0
+    at, bins = 0, None
     for piece in pieces:
         piece.put(room[0][at : at + piece.size], room[1][at : at + piece.size])
+        if piece.bins.size:
+            piece.put_bins(room[2][at : at + piece.size])
+            bins = room[2]
         at += piece.size
     previous = None
     if last is not None:
         key = np.empty(1, np.uint64)
         last.put(key, np.empty(1, np.uint8))
         previous = int(key[0])
-    return RowRange(before, room[1][:at], room[0][:at], previous)
+    return RowRange(before, room[1][:at], room[0][:at], previous, None if bins is None else bins[:at])
 
 
 def rows_to_sort(memory: float, threads: int) -> int:

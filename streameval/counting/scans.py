@@ -27,7 +27,7 @@ from streameval.progress import Progress
 from streameval.scans.jobs import SUM, Engine, Job, OnWorkers, Partial, PartialBuilder, Task, merged
 from streameval.scans.threads import Scanning, prefetch
 from streameval.scans.units import Unit
-from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt16Array, UInt64Array
 
 _MOST_BLOCKS = 512  # that come back from workers at once, with their labels
 _BATCH_ROWS = 1 << 20  # parted at once: of small units, each by itself would have too few in a range
@@ -44,8 +44,8 @@ class WordReceiver(Protocol):
     def ranges(self) -> Any:
         """What parts rows, by their whole "keys" or by `LabelledRows.words`; workers have it too."""
 
-    def take(self, keys: AnyArray, labels: UInt8Array) -> None:
-        """Part some rows and keep them, from any thread and in any order."""
+    def take(self, keys: AnyArray, labels: UInt8Array, bins: UInt16Array | None = None) -> None:
+        """Part some rows and keep them, from any thread and in any order; `bins` are there where it is a sample."""
 
     def add(self, rows: Any) -> None:
         """Keep rows that were parted."""
@@ -211,14 +211,14 @@ class Parting(Job[Any]):
     def _take(self, numbers: range) -> int:
         prefetch(self.rows.units, numbers, self.rows.scanned, self.threads)
         units = self.rows.units[numbers.start : numbers.stop]
-        take: Callable[[AnyArray, UInt8Array], None] = self.parted.take  # type: ignore[union-attr]
+        take: Callable[..., None] = self.parted.take  # type: ignore[union-attr]
         if len(units) == 1 and self.ranges.keys == "words":
             take(self.rows.words(units[0]), self.rows.labels(units[0]))
             return units[0].rows
         rows = joined([self.rows.read(unit) for unit in units])
         if rows.keys is None:
             raise InputError("there is no score to order by")
-        take(rows.keys, rows.labels)
+        take(rows.keys, rows.labels, rows.bins)
         return rows.labels.size
 
     def for_workers(self) -> OnWorkers[Any]:
@@ -229,7 +229,8 @@ class Parting(Job[Any]):
     def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
         """See `OnWorkers`: the rows of each unit, parted by themselves."""
         for number, unit in enumerate(units, first):
-            yield number, number + 1, self.ranges.split(self.rows.keys(unit), self.rows.labels(unit))
+            rows = self.rows.keys(unit), self.rows.labels(unit), self.rows.bins([unit])
+            yield number, number + 1, self.ranges.split(*rows)
 
 
 def _batches(units: Sequence[Unit], most: int, count: float = math.inf) -> Iterator[range]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
 from streameval.counting.block_sums import BlockSums
+from streameval.counting.influence import Influence, InfluenceSums
 from streameval.kernels import exact
 from streameval.kernels.exact import COMMON, EARLY_SUM, EXPECTED_SUM, GROUPED_SUM, LATE_SUM
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
@@ -42,6 +43,7 @@ class Totals:
             positives.
         rest: Size and positives of the last group of each block, which may reach into the next; (0, 0): untied.
         mixed: Whether tied items with different labels leave the order open.
+        influence: Sums by bin, where the list is a sample.
     """
 
     n_items: int
@@ -56,6 +58,7 @@ class Totals:
     cut: Int64Array = field(repr=False)
     rest: list[tuple[int, int]] = field(repr=False)
     mixed: bool
+    influence: Influence | None = field(default=None, repr=False)
 
     def twice_roc_area(self, block: int) -> int:
         """Twice the area under the ROC curve of what lies before a block, in pairs of a positive and a negative."""
@@ -85,18 +88,25 @@ def fold(parts: Iterable[BlockSums], cutoffs: Int64Array) -> Totals:
     cut = np.zeros((cutoffs.size, 4), np.int64)
     blocks: list[_EndedBlock] = []
     pending: BlockSums | None = None
-    seen, found = 0, 0
+    seen, found, by_bin = 0, 0, InfluenceSums(cutoffs)
     for part in parts:
+        if part.influence is not None:
+            by_bin.add_rows(part.influence)
         if pending is not None:
             pending.rest = (pending.rest[0] + part.lead[0], pending.rest[1] + part.lead[1])
+            if pending.influence is not None and part.influence is not None:
+                pending.influence.rest += part.influence.lead
             if part.empty:
                 continue
             blocks.append(_close(pending, seen, found, cutoffs, cut))
+            _add_by_bin(by_bin, pending, seen, found)
             seen, found = blocks[-1].end
         pending = part
     if pending is not None:
         blocks.append(_close(pending, seen, found, cutoffs, cut))
-    return _totals(blocks, cut)
+        _add_by_bin(by_bin, pending, seen, found)
+    is_sample = pending is not None and pending.influence is not None
+    return replace(_totals(blocks, cut), influence=by_bin.total() if is_sample else None)
 
 
 @dataclass(frozen=True)
@@ -146,6 +156,13 @@ def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: In
         weighted[order] = (real[COMMON] + real[at] + more[0], real[COMMON + 1] + real[at + 1] + more[1])
     mixed = bool(whole[exact.MIXED]) or 0 < p < n
     return _EndedBlock(start, found, seen + n, positives + p, ranks, weighted, corner, part.rest, mixed)
+
+
+def _add_by_bin(sums: InfluenceSums, part: BlockSums, start: int, found: int) -> None:
+    """Add an ended part of a sample to the sums by bin."""
+    if part.influence is not None:
+        ended = start + int(part.whole[exact.SEEN]), found + int(part.whole[exact.POSITIVES])
+        sums.add_groups(part.influence, (start, found), (*ended, *part.rest))
 
 
 def _group_sums(order: str, before: int, found: int, n: int, p: int) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
+from streameval.typing import Int64Array, UInt8Array, UInt16Array, UInt32Array, UInt64Array
 
 Words = UInt64Array | UInt32Array
 
@@ -50,6 +50,24 @@ def part_words(
             positives += np.uint64(word) & _ONE
             low, high = min(low, np.uint64(word)), max(high, np.uint64(word))
         facts[0, r], facts[1, r], facts[2, r] = positives, low, high
+
+
+@kernel
+def part_beside(
+    keys: UInt64Array, bins: UInt32Array, part: UInt32Array, edges: Int64Array, values: UInt16Array, out: UInt16Array
+) -> None:
+    """Part what stands beside labelled keys, in the order in which `part_words` parts these.
+
+    Args:
+        keys, bins, part: As there.
+        edges (int64 array): As it made them.
+        values, out (uint16 arrays, shape (n,)): Of each row; and receives them.
+    """
+    place = edges[:-1].copy()
+    for i in range(keys.size):
+        at = 2 * np.int64(part[bins[i]]) + np.int64(keys[i] >> _TOP)
+        out[place[at]] = values[i]
+        place[at] += 1
 
 
 @kernel

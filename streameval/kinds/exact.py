@@ -12,6 +12,9 @@ from streameval.progress import Progress
 from streameval.rows.options import RankingOptions
 from streameval.scans.jobs import Engine
 
+ROWS = "rows"
+"""Says that each row of a sample was drawn by itself, where columns are named else."""
+
 
 @dataclass(frozen=True)
 class ExactRun:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,15 @@ def forecast_top(ranking: Ranking, last_rank: int) -> Forecast:
     return ranking.rows.forecast_first(last_rank, ranking.columns())
 
 
-def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> tuple[int, Forecast]:
-    """Forecast what `exact` would read of a list: its labels, unless they lie beside it, and its scores; and N."""
+def forecast_exact(ranking: Any, options: RankingOptions, names: Sequence[str]) -> tuple[int, Forecast]:
+    """Forecast what `exact` would read of a list: columns of these names, and its scores; and N."""
     opened = open_ranking(ranking, options)
     columns = opened.columns()
-    if label is not None and label not in columns:
-        raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, columns))
-    names = [name for name in (label, options.score) if name is not None]
-    return opened.n_items, opened.rows.forecast_first(opened.n_items, names)
+    for name in names:
+        if name not in columns:
+            raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, columns))
+    read = dict.fromkeys([*names, *([] if options.score is None else [options.score])])
+    return opened.n_items, opened.rows.forecast_first(opened.n_items, list(read))
 
 
 def _down_to(order: ByScore, last_rank: int) -> list[Unit]:

@@ -18,7 +18,7 @@ from streameval.kernels.jit import read_only, small
 from streameval.kernels.words import Words
 from streameval.order.bins import FirstStage, first_stage
 from streameval.spill.store import PartedSpill, Spill
-from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
+from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt16Array, UInt32Array, UInt64Array
 
 _RANGE_ROWS = 1 << 17  # of a range: what is sorted in the second-level cache
 _MOST_PARTS = 1 << 9  # more would be written in pieces too small for a disk
@@ -37,11 +37,13 @@ class PartedRows:
 
     Attributes:
         edges, words, facts (arrays): See `kernels.words.part_words`.
+        bins (uint16 array, or None): Of the rows' clusters, where the list is a sample; in the order of the words.
     """
 
     edges: Int64Array
     words: Words = field(repr=False)
     facts: UInt64Array = field(repr=False)
+    bins: UInt16Array | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,19 @@ class KeyRanges:
         """Type of words."""
         return word_type(self.shift)
 
-    def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
-        """Part some rows."""
-        bins = self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))
+    def split(self, keys: UInt64Array, labels: UInt8Array, bins: UInt16Array | None = None) -> PartedRows:
+        """Part some rows, with the bins of their clusters where the list is a sample."""
+        places = self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))
         edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, self.word)
         facts = np.empty((3, self.count), np.uint64)
         with small(4 * keys.size):
-            kernels.part_words((keys, read_only(labels), bins), self.part, np.uint64(self.shift), edges, words, facts)
-        return PartedRows(edges, words, facts)
+            kernels.part_words((keys, read_only(labels), places), self.part, np.uint64(self.shift), edges, words, facts)
+        if bins is None:
+            return PartedRows(edges, words, facts)
+        beside = np.empty_like(bins)
+        with small(2 * keys.size):
+            kernels.part_beside(keys, places, self.part, edges, bins, beside)
+        return PartedRows(edges, words, facts, beside)
 
 
 @dataclass
@@ -108,13 +115,15 @@ class Parted:
     def __post_init__(self) -> None:
         self.kept = PartedSpill(self.spill, self.ranges.count)
 
-    def take(self, keys: UInt64Array, labels: UInt8Array) -> None:
+    def take(self, keys: UInt64Array, labels: UInt8Array, bins: UInt16Array | None = None) -> None:
         """Part some rows and keep them, from any thread and in any order."""
-        self.add(self.ranges.split(keys, labels))
+        self.add(self.ranges.split(keys, labels, bins))
 
     def add(self, rows: PartedRows) -> None:
         """Keep rows that were parted."""
-        self.kept.add(rows.edges, {"words": rows.words})
+        self.kept.add(
+            rows.edges, {"words": rows.words} if rows.bins is None else {"words": rows.words, "bins": rows.bins}
+        )
         with self._lock:
             self._facts = [rows.facts if not self._facts else _together(self._facts[0], rows.facts)]
 
@@ -168,30 +177,43 @@ class Pile:
 
     def rows(self) -> SortedRows:
         """Its items in order: the words are sorted, unless they are all of one key."""
+        kept = self.of.kept.whole(self.number)
         if self.one_key:
-            return SortedRows(self, None, 0, self.size)
-        words = self.of.kept.whole(self.number).column("words")
+            return SortedRows(self, None, 0, self.size, self._counted_bins())
+        words, bins = kept.column("words"), kept.column("bins")
+        if bins.size:
+            order = np.argsort(words)
+            return SortedRows(self, words[order], 0, self.size, bins[order])
         spare = np.empty_like(words)
         with small(5 * words.size):
             in_spare = kernels.sort_words(words, spare)
         return SortedRows(self, spare if in_spare else words, 0, self.size)
 
+    def _counted_bins(self) -> Int64Array:
+        """Count rows of one key by bin: positives up to each bin, then negatives; empty where the list is no sample."""
+        counts: Int64Array = np.zeros(0, np.int64)
+        for piece in self.of.kept.pieces(self.number):
+            bins = piece.column("bins").astype(np.int64)
+            if bins.size:
+                places = bins + (1 << 16) * (1 - (piece.column("words") & 1).astype(np.int64))
+                counts = np.bincount(places, minlength=1 << 17) + (counts if counts.size else 0)
+        return np.cumsum(counts)
+
     def parted(self, most_rows: int) -> Parted:
         """Part it again. Its smallest and largest key come into different ranges, so none stays as it was."""
         step, shift = max(1, self.size >> 16), self.of.ranges.shift
         ends = np.array([self.low, self.high], np.uint64)
-        some = [piece[::step].astype(np.uint64) for piece in self._pieces()]
+        pieces = self.of.kept.pieces(self.number)
+        some = [piece.column("words")[::step].astype(np.uint64) for piece in pieces]
         sample = np.concatenate([ends, *some]) >> np.uint64(1) << np.uint64(shift) | self.top
         ranges = KeyRanges.of(sample, self.size, most_rows, shift)
         parts = Parted(ranges, self.of.spill)
-        for piece in self._pieces():
-            keys, labels = np.empty(piece.size, np.uint64), np.empty(piece.size, np.uint8)
-            kernels.unpack_words(piece, self.top, np.uint64(shift), keys, labels)
-            parts.take(keys, labels)
+        for piece in self.of.kept.pieces(self.number):
+            words, bins = piece.column("words"), piece.column("bins")
+            keys, labels = np.empty(words.size, np.uint64), np.empty(words.size, np.uint8)
+            kernels.unpack_words(words, self.top, np.uint64(shift), keys, labels)
+            parts.take(keys, labels, bins if bins.size else None)
         return parts
-
-    def _pieces(self) -> Iterator[Words]:
-        return (rows.column("words") for rows in self.of.kept.pieces(self.number))
 
 
 @dataclass(frozen=True)
@@ -201,12 +223,15 @@ class SortedRows:
     Attributes:
         words (array or None): Of the whole pile, sorted; None where all have one key, and positives are put first.
         first, size: Which of them these are.
+        bins (array): Of their clusters where the list is a sample, else empty: of each word; where all have one key,
+            how many rows are positive, and then negative, up to each bin.
     """
 
     pile: Pile = field(repr=False)
     words: Words | None = field(repr=False)
     first: int
     size: int
+    bins: AnyArray = field(repr=False, default_factory=lambda: np.empty(0, np.uint16))
 
     def cut(self, first: int, last: int) -> SortedRows:
         """Some of the rows; nothing is copied."""
@@ -220,3 +245,11 @@ class SortedRows:
         else:
             keys[:] = self.pile.start
             labels[:] = np.arange(self.first, self.first + self.size) < self.pile.positives
+
+    def put_bins(self, bins: UInt16Array) -> None:
+        """Fill an array of that size with the bins of their clusters."""
+        rows = slice(self.first, self.first + self.size)
+        if self.words is not None:
+            bins[:] = self.bins[rows]
+        else:
+            bins[:] = np.searchsorted(self.bins, np.arange(rows.start, rows.stop), side="right")  # cut to 16 bits

@@ -14,7 +14,7 @@ from streameval.copies.write import for_a_while
 from streameval.engines import engine_facts
 from streameval.errors import InputError
 from streameval.kinds import kind_for
-from streameval.kinds.exact import ExactRun
+from streameval.kinds.exact import ROWS, ExactRun
 from streameval.labelling.options import LabelMeaning, LabelsAre
 from streameval.options import listed, own, takes
 from streameval.per_query.options import PerRanking
@@ -61,6 +61,8 @@ def exact(
     on: str | tuple[str, ...] | None = None,
     labels_are: LabelsAre = "answers",
     misses: int = 0,
+    sample_of: str | Sequence[str] | None = None,
+    at_score: str | float | Sequence[float] | None = None,
     window: str | int | Sequence[int] | None = None,
     epsilon: str | float | Sequence[float] = _EPSILON,
     windows: Windows = NO_WINDOWS,
@@ -92,6 +94,8 @@ def exact(
     on: str | tuple[str, ...] | None = None,
     labels_are: Literal["answers", "positives"] = "answers",
     misses: int = 0,
+    sample_of: str | Sequence[str] | None = None,
+    at_score: str | float | Sequence[float] | None = None,
     window: str | int | Sequence[int] | None = None,
     epsilon: str | float | Sequence[float] = "0.03",
     windows: Windows = NO_WINDOWS,
@@ -123,6 +127,11 @@ def exact(
         labels_are: answers: --labels has one for every item. positives: it lists positives alone (without a column of
             labels, every row is one), and all other items are negative.
         misses: Positives that the list never returned.
+        sample_of: The list is a sample: columns, separated by commas, that say what was drawn, such as a user's, or
+            `rows` where each row was. An interval stands beside metrics then: approximately 95 %, if these are
+            independent draws (`streameval guide sample`).
+        at_score: Scores, separated by commas, of which such a sample is to have metrics: of all items of that score or
+            a better one.
         window: Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them? In
             Python Δ, for which A.1 and A.2 are looked into, in one more pass; the list has to be stored in its order.
         epsilon: Grid ratios minus one for these windows, separated by commas. In Python ε: each Δ is paired with each.
@@ -154,7 +163,8 @@ def exact(
     meaning = own(LabelMeaning, many)
     if per is not None or many:
         many |= meaning.named()
-        alone = {"labels": labels, "on": on, "misses": misses or None,
+        alone = {"labels": labels, "on": on, "misses": misses or None, "sample_of": sample_of,
+                 "at_score": at_score,
                  "window": window, "epsilon": None if epsilon == _EPSILON else epsilon,
                  "labels_are": None if labels_are == "answers" else labels_are,
                  "windows": None if windows == NO_WINDOWS else windows}  # fmt: skip
@@ -166,7 +176,7 @@ def exact(
     if window is not None:
         windows = Windows(tuple(map(_whole, listed(window))), listed(epsilon))
     alone = {"labels": labels, "on": on, "labels_are": labels_are, "misses": misses, "windows": windows,
-             **meaning.named()}  # fmt: skip
+             "sample_of": sample_of, "at_score": at_score, **meaning.named()}  # fmt: skip
     result = kind_for("exact", {}).exact(ranking, out, alone, ExactRun(label, options, engine, progress))
     return cast("Evaluation", result)
 
@@ -195,7 +205,13 @@ def _whole(text: str) -> int:
 
 
 def rehearsal(
-    ranking: Sequence[str], *, label: str = "label", labels: str | None = None, out: Path | None = None, **given: Any
+    ranking: Sequence[str],
+    *,
+    label: str = "label",
+    labels: str | None = None,
+    sample_of: str | None = None,
+    out: Path | None = None,
+    **given: Any,
 ) -> Rehearsal:
     """Forecast what would be read, from footers."""
     options = described(None, given)
@@ -203,7 +219,8 @@ def rehearsal(
     if any(one.name in given for one in fields(PerRanking)):
         raise InputError("--per does not go with --dry-run", "leave it out")
     with for_a_while(ranking, options) as source:
-        n_items, read = forecast_exact(source, options, label if labels is None else None)
+        drawn = () if sample_of in (None, ROWS) else listed(sample_of)
+        n_items, read = forecast_exact(source, options, [*([label] if labels is None else []), *drawn])
     writes = [out / name for name in kind_for("exact", {}).result.files(None)] if out else []
     head = f"Would evaluate {number_of(n_items, 'item')}."
     beside = forecast_labels([] if labels is None else [labels])

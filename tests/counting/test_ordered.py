@@ -137,18 +137,22 @@ def test_ranges_that_are_too_long_are_parted_again(data, most, held, shift, tmp_
     n, top = data.draw(st.sampled_from([1, 2, 700, 3_000])), data.draw(st.sampled_from([2, 1_000, 2**63, 2**64 - 1]))
     keys = rng.integers(0, top, n, dtype=np.uint64) >> np.uint64(shift) << np.uint64(shift)
     keys[rng.random(n) < data.draw(st.sampled_from([0.0, 0.5, 1.0]))] = keys[0]
-    labels = rng.integers(0, 2, n).astype(np.uint8)
+    labels, bins = rng.integers(0, 2, n).astype(np.uint8), rng.integers(0, 4_096, n).astype(np.uint16)
+    beside = data.draw(st.sampled_from([[], [bins]]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ordered_words, "rows_to_sort", lambda memory, threads: most)
         with store.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
             ranges = KeyRanges.of(keys[:1], n, most, shift)
             parted = Parted(ranges, store.Spill(file, held, n * ranges.word.itemsize))
             for rows in np.array_split(np.arange(n), 3):
-                split = parted.ranges.split(keys[rows], labels[rows])
+                split = parted.ranges.split(keys[rows], labels[rows], *(one[rows] for one in beside))
                 parted.add(pickle.loads(pickle.dumps(split)))
             found = OrderedWords.of(parted, n, 0, 1)
             assert all(pile.size <= most or pile.one_key for pile in found.piles)
-            assert in_order(found.rows(0, n)) == in_order(RowRange(0, labels, keys))
+            every = found.rows(0, n)
+            assert in_order(every) == in_order(RowRange(0, labels, keys))
+            assert [one.tolist() for one in together(every)] == [one.tolist() for one in together(RowRange(
+                0, labels, keys, bins=bins if beside else None))]  # fmt: skip
             a, b = sorted(rng.integers(0, n + 1, 2).tolist())
             assert np.array_equal(found.rows(a, max(b, a + 1)).keys, np.sort(keys)[a : max(b, a + 1)])
             with pytest.raises(streameval.InputError, match="the list changed while it was read"):
@@ -168,6 +172,14 @@ def test_a_score_that_many_items_share_is_soon_a_range_of_its_own(tmp_path, monk
     found = evaluated(tmp_path / "l", 2.0)
     assert found.metrics.equals(whole.metrics)
     assert len(times) < 10
+
+
+def together(rows):
+    """Keys, labels and bins, sorted by all of them; of rows without bins nothing."""
+    if rows.bins is None:
+        return []
+    order = np.lexsort([rows.bins, rows.labels, rows.keys])
+    return [rows.keys[order], rows.labels[order], rows.bins[order]]
 
 
 def in_order(rows):

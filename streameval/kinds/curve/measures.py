@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from streameval.curve import Curve
 from streameval.curve.at_cutoff import METRICS
 from streameval.curve.bounds import Bounds
 from streameval.curve.extremes import Extremes
@@ -75,7 +74,7 @@ def answer(result: _OfCurve, question: Question) -> Bounds:
     if cutoff.kind == "fpr":
         return _at_rate(result, question, cutoff)
     if cutoff.kind == "score":
-        return _at_score(result.curve, question, cutoff)
+        return _at_score(result, question, cutoff)
     if cutoff.kind in ("precision", "recall"):
         if (metric, cutoff.kind) not in _AT_TARGET:
             hint = f"there are: {', '.join(name for name, kind in _AT_TARGET if kind == cutoff.kind)}"
@@ -123,10 +122,14 @@ def _at_rate(result: _OfCurve, question: Question, cutoff: Cutoff) -> Bounds:
     return Bounds.of_row(by_rate[cutoff.share])
 
 
-def _at_score(curve: Curve, question: Question, cutoff: Cutoff) -> Bounds:
-    """What is known wherever the last item of a score, or of a better one, may be."""
+def _at_score(result: _OfCurve, question: Question, cutoff: Cutoff) -> Bounds:
+    """What was counted at a score, or is known wherever the last item of it, or of a better one, may be."""
     if question.metric not in _AT_SCORES:
         raise _no_such(question, _AT_SCORES)
+    name, curve = (f"{question.metric}_at_score", cutoff.value), result.curve
+    for row in result.metrics.to_pylist():
+        if (row["metric"], row["argument"]) == name:
+            return Bounds.of_row(row)
     first, last = curve.rank_at_score(cutoff.value)
     if question.metric == "rank":
         return Bounds(first, first if first == last else (first + last) / 2, last)

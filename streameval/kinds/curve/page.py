@@ -61,6 +61,7 @@ _NAMES = {
     "rank_at_precision 0.9": "deepest rank with precision 0.9", "rank_at_recall 0.9": "first rank with recall 0.9",
 }  # fmt: skip
 _SIDES = ("lower", "estimate", "upper")
+_OF_SAMPLES = ("standard_error", "low", "high", "no_interval")
 _EACH = 20  # items of a kind
 _MOST_SMALL = 30  # slices that are drawn; all of them are in the page's table
 _LONG = 300  # characters of an item's column
@@ -227,26 +228,32 @@ def _details(study: ReportedStudy, several: bool) -> Iterator[Section]:
 
 
 def _metrics(shown: Sequence[ReportedStudy]) -> Iterator[Section]:
-    """The metrics that people ask for first, then all of them."""
+    """The metrics that people ask for first, then all of them; of samples with their intervals."""
     several = len(shown) > 1
+    samples = {str(study.evaluation.summary["sample"]["claim"]) for study in shown
+               if "sample" in study.evaluation.summary}  # fmt: skip
+    sides = (*_SIDES, *_OF_SAMPLES) if samples else _SIDES
     main, every = [], []
     for study in shown:
         name, rows = [study.name] if several else [], study.evaluation.metrics.to_pylist()
-        every += [_cells(row, name) for row in rows]
+        every += [_cells(row, name, sides) for row in rows]
         for row in headlines(rows).values():
-            if row["metric"] == "precision_at" or (row["metric"], row["argument"]) in _OVERALL:
-                cells = _cells(row, name)
+            at_any = row["metric"] == "precision_at" or row["metric"].endswith("_at_score")
+            if at_any or (row["metric"], row["argument"]) in _OVERALL:
+                cells = _cells(row, name, sides)
                 main.append([_NAMES.get(f"{row['metric']} {row['argument']}".strip(), cells[0]), *cells[1:]])
     order = {name: at for at, name in reversed(list(enumerate(cells[0] for cells in main)))}
     main.sort(key=lambda cells: order[cells[0]])
-    head = ["metric", *(["study"] if several else []), *_SIDES]
-    ties = any(study.evaluation.summary.get("ties") == "open" for study in shown)
-    yield Section("Metrics", table=Columns(head, main), label="Main metrics", remarks=[TIES] if ties else ())
+    head = ["metric", *(["study"] if several else []), *(side.replace("_", " ") for side in sides)]
+    notes = [TIES] * any(study.evaluation.summary.get("ties") == "open" for study in shown)
+    notes += [f"From low to high: {claim}." for claim in sorted(samples)]
+    yield Section("Metrics", table=Columns(head, main), label="Main metrics", remarks=notes)
     yield folded(f"All {len(every):,} metrics", table(head, every, label="All metrics"))
 
 
-def _cells(row: dict[str, Any], name: list[str]) -> list[str]:
-    return [metric_name(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
+def _cells(row: dict[str, Any], name: list[str], sides: Sequence[str]) -> list[str]:
+    values = (row.get(side) for side in sides)
+    return [metric_name(row), *name, *(one if isinstance(one, str) else _number(one, row["metric"]) for one in values)]
 
 
 def metric_name(row: Mapping[str, Any]) -> str:

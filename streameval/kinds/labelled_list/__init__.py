@@ -25,6 +25,8 @@ class Alone:
     on: str | None = None
     labels_are: str = "answers"
     misses: int = 0
+    sample_of: str | tuple[str, ...] | None = None
+    at_score: Any = None
     windows: Any = None
     window: Any = None  # which the command line has, and epsilon, for windows
     epsilon: Any = None

@@ -18,6 +18,7 @@ from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.by_score import Limits, sum_by_score
 from streameval.counting.in_stored_order import slide, sum_in_stored_order
+from streameval.counting.influence import ROW_BYTES, Clusters
 from streameval.counting.labelled_rows import LabelledRows, labelled_rows, refuse_unreached_level
 from streameval.counting.lookups import Places
 from streameval.counting.scans import LabelledScans
@@ -26,14 +27,20 @@ from streameval.curve.envelope import Points, lift
 from streameval.curve.estimated import YieldEstimate
 from streameval.engines import engine_of
 from streameval.errors import InputError, check_misses
+from streameval.kernels.influence import BINS
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.curve.results import CurveResult
-from streameval.kinds.exact import ExactRun, refuse_apart
+from streameval.kinds.exact import ROWS, ExactRun, refuse_apart
 from streameval.labelling.options import LabelColumns, LabelMeaning
 from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
 from streameval.metrics import cutoffs
 from streameval.metrics.exact import Counted, metrics
+from streameval.metrics.intervals import CLAIM, CONFIDENCE, with_intervals
+from streameval.options import listed
+from streameval.order.count_at_score import as_score
+from streameval.order.item_keys import check_key
 from streameval.progress import Progress
+from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
@@ -96,7 +103,8 @@ def counted(ranking: object, alone: Any, meaning: LabelMeaning, run: ExactRun) -
             raise InputError("--labels-are says what a table of labels is, and there is none", "name it with --labels")
         columns = LabelColumns(meaning.positive, meaning.negative, alone.on, run.label, labels_are=alone.labels_are)
         external = None if alone.labels is None else (alone.labels, columns, folder)
-        truth = _open(source, (run.label, meaning), run.options, external, chosen)
+        drawn = _drawn(alone, run.options.score)
+        truth = _open(source, (run.label, meaning, drawn), run.options, external, chosen)
         return _evaluated(truth, Limits(truth.memory, file), misses, sliding, run.progress)
 
 
@@ -113,7 +121,8 @@ def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | Non
         refuse_unreached_level(truth.rows)
     curve = curve_of(summed, ranks, misses)
     windows = sliding.result() if sliding else ()
-    labels = ListLabels(truth.rows.label, truth.rows.meaning.named(), truth.unnamed, truth.of_no_item)
+    rows = truth.rows
+    labels = ListLabels(rows.label, rows.meaning.named(), truth.unnamed, truth.of_no_item, rows.clusters)
     return evaluation_of(truth.ranking.description(), labels, summed, curve, windows)
 
 
@@ -127,7 +136,7 @@ def curve_cutoffs(n_items: int) -> Int64Array:
 
 def _open(
     source: Any,
-    labels: tuple[str, LabelMeaning],
+    labels: tuple[str, LabelMeaning, Clusters | None],
     options: RankingOptions,
     external: tuple[Any, LabelColumns, Path] | None,
     engine: Engine,
@@ -141,8 +150,47 @@ def _open(
         with copied(external[0]) as place:
             found = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
         rows, beside = replace(rows, joined_labels=found.values), (found.unnamed, found.of_no_item)
+    if labels[2] is not None:
+        rows = replace(rows, clusters=_found_in(ranking, labels[2]))
     threads, room = _readers(rows, options)
     return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room, *beside)
+
+
+def _drawn(alone: Any, score: str | None) -> Clusters | None:
+    """Read what was drawn, where the list is a sample; an `InputError` where scores are asked for that nothing has."""
+    if alone.at_score is not None and (alone.sample_of is None or score is None):
+        raise InputError("metrics at a score (--at-score) are those of a sample that is ranked by one",
+                         "say with --score COL by which, and with --sample-of what was drawn")  # fmt: skip
+    if alone.sample_of is None:
+        return None
+    at = () if alone.at_score is None else listed(alone.at_score)
+    return Clusters(listed(alone.sample_of), tuple(str(Cutoff.of(f"score:{one}").value) for one in at))
+
+
+def _found_in(ranking: Ranking, drawn: Clusters) -> Clusters:
+    """Find the columns and scores of what was drawn in a list.
+
+    Raises:
+        InputError: A column is not there, or cannot tell draws apart; a score that scores cannot be.
+    """
+    names = ranking.rows.all_names()
+    found = replace(drawn, scores=tuple(_key_of(ranking, one) for one in drawn.at))
+    if drawn.columns == (ROWS,) and ROWS not in names:
+        return replace(found, columns=())
+    for name in drawn.columns:
+        if name not in names:
+            raise InputError(f"the ranking has no column '{name}' to say what was drawn",
+                             f"{ranking.rows.hint_for(name)}; or --sample-of {ROWS}, if each row was")  # fmt: skip
+        check_key(ranking.rows.schema.field(name).type, name, ranking.rows.name)
+    return found
+
+
+def _key_of(ranking: Ranking, score: str) -> int:
+    order = ranking.order
+    if order is None:
+        raise InputError("the list has no scores")
+    value = as_score(score, order.kind, order.options.ascending)
+    return int(order.order.keys(pa.array([value], order.kind)).key[0])
 
 
 def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
@@ -152,6 +200,7 @@ def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
         InputError: The memory does not hold one unit and what is counted.
     """
     memory, each = options.memory * 1e9, _BYTES_PER_ROW[rows.order is not None]
+    each += 0 if rows.clusters is None else ROW_BYTES
     largest = max(unit.rows for unit in rows.units)
     room = max(_BASE_MEMORY * memory, float(each * largest))
     if room > (1 - _BASE_MEMORY) * memory:
@@ -184,12 +233,23 @@ class ListLabels:
         meaning: What was said of them (`streameval.labelling.options.LabelMeaning`).
         unnamed: Items that are negative because a table of positives does not name them.
         of_no_item: Rows of a table of labels that are of no item.
+        clusters: What was drawn, where the list is a sample.
     """
 
     column: str
     meaning: Mapping[str, Any] = field(default_factory=dict)
     unnamed: int = 0
     of_no_item: int = 0
+    clusters: Clusters | None = None
+
+    @property
+    def sample(self) -> dict[str, Any]:
+        """Say what was drawn, and what intervals claim; empty where the list is no sample."""
+        if self.clusters is None:
+            return {}
+        claim = f"{CLAIM}: {self.clusters.each}"
+        return {"sample": {"of": list(self.clusters.columns) or ROWS, "confidence": CONFIDENCE, "claim": claim,
+                           "bins": BINS}}  # fmt: skip
 
 
 def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
@@ -216,9 +276,10 @@ def evaluation_of(
 ) -> Evaluation:
     """Every result of a list; `description` says which it is."""
     places = Places(summed.totals, summed.read_groups, summed.kept)
-    rows = metrics(Counted(places, curve.misses, summed.score_at, summed.threads))
+    counted = Counted(places, curve.misses, summed.score_at, summed.threads)
+    rows = with_intervals(metrics(counted), counted, labels.clusters)
     totals = summed.totals
-    identity = _identity(description, labels.column, rows, curve)
+    identity = _identity(description, labels, rows, curve)
     summary: dict[str, Any] = {
         **marked("labelled_list"),
         "evaluation_id": identity,
@@ -229,6 +290,7 @@ def evaluation_of(
         "misses": curve.misses,
         "method": "exact",
         "parameters": {"label": labels.column, **labels.meaning},
+        **labels.sample,
         "ranking": description,
         "how": summed.how,
         "ties": "open" if totals.mixed else "none that matter",
@@ -251,8 +313,10 @@ def evaluation_of(
     return CurveResult(identity, summary, tables, curve=curve)
 
 
-def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:
-    digest = hashlib.sha256(f"exact\0{__version__}\0{description}\0{label}\0{curve.misses}\0".encode())
+def _identity(description: dict[str, Any], labels: ListLabels, rows: pa.Table, curve: Curve) -> str:
+    digest = hashlib.sha256(f"exact\0{__version__}\0{description}\0{labels.column}\0{curve.misses}\0".encode())
+    if labels.clusters is not None:
+        digest.update(labels.clusters.each.encode())
     for values in (curve.envelope.lower, curve.envelope.upper, rows.column("lower").to_numpy(zero_copy_only=False)):
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]

@@ -35,7 +35,8 @@ class ListResult(CurveResult):
     def main_measures(self) -> list[str]:
         """Precision at powers of ten, and the main metrics of the whole list."""
         rows = self.metrics.to_pylist()
-        cuts = [measure_of(row["metric"], row["argument"]) for row in rows if row["metric"] == "precision_at"]
+        shown = ("precision_at", "precision_at_score", "recall_at_score")
+        cuts = [measure_of(row["metric"], row["argument"]) for row in rows if row["metric"] in shown]
         return [*dict.fromkeys(cuts), "average_precision", "roc_auc", "max_f1"]
 
     def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:

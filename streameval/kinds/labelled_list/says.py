@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streameval.metrics import headlines
+from streameval.questions.printed import measure_of
 from streameval.reporting.sentences import TIES
 from streameval.reporting.text import Columns, Paragraph, Text
 from streameval.study.results import Evaluation
@@ -17,6 +18,7 @@ _OVERALL = (
     ("breakeven", ""), ("r_precision", ""),
 )  # fmt: skip
 
+_AT_SCORE = [f"{name}_at_score" for name in ("precision", "recall", "f1", "accuracy", "specificity", "mcc")]
 _REVERSED = 0.3  # area under the ROC curve below which a list is said to look reversed
 
 
@@ -30,6 +32,7 @@ def text(found: Evaluation) -> Text:
         *meaning_lines(summary),
         *([TIES] if summary["ties"] == "open" else []),
         *_reversed(summary["ranking"], by_name.get(("roc_auc", ""))),
+        *([f"From low to high: {summary['sample']['claim']}."] if "sample" in summary else []),
     ]
     table = _table(["first k", "precision"], [(f"{int(row['argument']):,}", row) for row in cuts])
     return Text(f"{number_of(summary['n_items'], 'item')}, each with a label.", "", table, remarks)
@@ -40,7 +43,9 @@ def lines(found: Evaluation) -> list[Paragraph]:
     said, by_name = text(found), headlines(found.metrics.to_pylist())
     overall = [(by_name[name]["metric"], by_name[name]) for name in _OVERALL if name in by_name]
     windows = _windows(found.summary["diagnostics"])
-    return [*said.remarks, "", said.table, "", _table(["metric", "value"], overall), *windows]
+    overall += [(measure_of(*name), row) for name, row in by_name.items() if name[0] in _AT_SCORE]
+    without = _without_interval([row for row in by_name.values() if row["metric"] == "precision_at"], overall)
+    return [*said.remarks, "", said.table, "", _table(["metric", "value"], overall), *without, *windows]
 
 
 def meaning_lines(summary: Mapping[str, Any]) -> list[str]:
@@ -73,15 +78,28 @@ def _reversed(ranking: Mapping[str, Any], area: Mapping[str, Any] | None) -> lis
 def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Columns:
     """Give a line to each metric; where ties leave the order open, with its worst and its best value."""
     tied = any(row["lower"] != row["upper"] for _, row in rows)
-    sides = ("estimate", "lower", "upper") if tied else ("estimate",)
-    wide = [*head, "worst order", "best order"] if tied else head
-    return Columns(wide, [[name, *(_cell(row, side) for side in sides)] for name, row in rows])
+    heads = {"estimate": head[-1], **({"lower": "worst order", "upper": "best order"} if tied else {})}
+    if any("low" in row for _, row in rows):
+        heads |= {"standard_error": "standard error", "low": "low", "high": "high"}
+    return Columns([head[0], *heads.values()], [[name, *(_cell(row, side) for side in heads)] for name, row in rows])
+
+
+def _without_interval(cuts: Sequence[Mapping[str, Any]], overall: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Say why some of what is shown has no interval, a line for each reason."""
+    shown = [(f"precision at {int(row['argument']):,}", row) for row in cuts] + list(overall)
+    of_reason: dict[str, list[str]] = {}
+    for name, row in shown:
+        if row.get("no_interval"):
+            of_reason.setdefault(row["no_interval"], []).append(name)
+    lines = [f"No interval of {', '.join(names)}: {reason}." for reason, names in of_reason.items()]
+    return ["", *lines] if lines else []
 
 
 def _cell(row: Mapping[str, Any], side: str) -> str:
     if row[side] is None:
-        return "undefined"
-    return f"{row[side]:,.0f}" if row["metric"].endswith("_rank") else f"{row[side]:.6g}"
+        return "-" if side in ("standard_error", "low", "high") else "undefined"
+    whole = row["metric"].endswith("_rank") or row["metric"] in ("rank_at_score", "yield_at_score")
+    return f"{row[side]:,.0f}" if whole else f"{row[side]:.6g}"
 
 
 def _windows(diagnostics: Mapping[str, Any]) -> list[Paragraph]:

@@ -75,6 +75,10 @@ _COLUMNS = {
     "lower": "Lower bound.",
     "estimate": "Estimate inside the bounds; provenance.estimates says what it is made of.",
     "upper": "Upper bound.",
+    "standard_error": "Standard error of the estimate, if the list is a sample of independent draws.",
+    "low": "Lower end of an interval, no bound: approximately 95 %, if these are independent draws.",
+    "high": "Upper end of an interval, no bound: approximately 95 %, if these are independent draws.",
+    "no_interval": "Why there is no interval; null where there is one.",
     "coverage": "What the bounds claim: exact, simultaneous, pointwise (each by itself), conditional (on assumes), "
     "none (a picture).",
     "evaluation_id": "Hash of plan, labels, misses and version: the same in every result file.",

@@ -18,6 +18,7 @@ COMMON = {"--score score": GOES, "--ascending --score score": GOES, "--file-orde
           "--json": GOES, "--log json": GOES, "--quiet": GOES,
           "--dry-run": REFUSED}  # fmt: skip
 EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": REFUSED, "--misses 1": REFUSED,
+         "--sample-of rows": REFUSED, "--at-score 0.5": REFUSED,
          "--window 50": REFUSED, "--epsilon 0.1": REFUSED, "--out results": GOES,
          "--per query": GOES, "--at 1,3": GOES,
          "--gain exponential": GOES, "--no-positives skip": GOES, "--key id": GOES, "--ties trec_eval --key id": GOES,

@@ -1,0 +1,244 @@
+"""The influence sketch of a labelled list: sums by a hash of what was drawn, from which standard errors follow.
+
+Clusters, such as users, are put into `BINS` bins by a hash of their key; a list without them has each row by itself. A
+bin keeps a few sums of its items, whatever the length of the list, and those of blocks merge in the order of their
+ranks: threads, chunks and workers change no byte. `streameval.metrics.intervals` makes standard errors of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError
+from streameval.kernels import influence as kernels
+from streameval.kernels.influence import BINS, EACH, EACH_SQUARE, INVERSE, LOCAL, LOCAL_SQUARE
+from streameval.kernels.jit import small
+from streameval.kernels.order import add_words
+from streameval.kernels.sorted_sets import unique
+from streameval.order.item_keys import missing, refuse_inexact
+from streameval.order.scan import key_hashes
+from streameval.scans.units import Unit
+from streameval.text import number_of
+from streameval.typing import FloatArray, Int64Array, UInt16Array, UInt64Array
+
+SEED = np.uint64(0x9E6C63D0876A9A35)
+"""Of the hash: another than that by which ties are broken and samples are drawn, which bins must not depend on."""
+_SHIFT = np.uint64(64 - (BINS - 1).bit_length())
+_STRETCH = 1 << 15  # rows hashed together: what a cache holds
+BIN_BYTES = 2
+ROW_BYTES = 40  # of a unit at work: keys as they are decoded, their hashes, bins
+Bits = tuple[UInt64Array, UInt64Array | None]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """What was drawn: the rows that share the values of some columns; of no columns, each row by itself.
+
+    Attributes:
+        at: Scores as they were asked for.
+        scores: Their order keys: the items of each, or of a better score, are counted by bin.
+    """
+
+    columns: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
+    scores: tuple[int, ...] = ()
+
+    @property
+    def each(self) -> str:
+        """Name one of what was drawn."""
+        return f"each {' and '.join(self.columns)}" if self.columns else "each row"
+
+    def bins(self, unit: Unit, read: pa.Table | None) -> UInt16Array:
+        """Put the rows of a unit into bins; an `InputError` names the place where a key is missing.
+
+        Args:
+            read: Columns of the unit; None where there are none to read.
+        """
+        if read is None or not self.columns:
+            bins, first = np.empty(unit.rows, np.uint16), unit.first_position
+            for at in range(0, unit.rows, _STRETCH):
+                size = min(_STRETCH, unit.rows - at)
+                bins[at : at + size] = bins_of(np.arange(first + at, first + at + size, dtype=np.uint64))
+            return bins
+        keys = read.select(list(self.columns))
+        for name, column in zip(keys.column_names, keys.columns, strict=True):
+            if gone := missing(column):
+                row = int(pc.index(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type)), True).as_py())
+                raise InputError(
+                    f"{unit.place}, row {row + 1:,}: {number_of(gone, 'row')} without {name}, what was drawn",
+                    "give every row a key; rows of which nothing is known get one each",
+                )
+        refuse_inexact(keys, unit.place)
+        return _bins(key_hashes(keys, SEED))
+
+
+def bins_of(numbers: UInt64Array) -> UInt16Array:
+    """Put what whole numbers tell apart into bins."""
+    hashes = np.full(numbers.size, SEED)
+    with small(numbers.size):
+        add_words(hashes, numbers)
+    return _bins(hashes)
+
+
+def _bins(hashes: UInt64Array) -> UInt16Array:
+    np.right_shift(hashes, _SHIFT, out=hashes)
+    return hashes.astype(np.uint16)
+
+
+def by_bin(bins: UInt16Array, labels: np.ndarray) -> Int64Array:
+    """Count rows, and positives, of each bin: shape (2, BINS)."""
+    positive = labels.astype(np.bool_)
+    return np.stack([np.bincount(bins, minlength=BINS), np.bincount(bins[positive], minlength=BINS)])
+
+
+def tops_of(cutoffs: Int64Array) -> Int64Array:
+    """Choose the cutoffs whose counts by bin are kept: powers of ten, and the last."""
+    powers = 10 ** np.arange(1, 19, dtype=np.int64)
+    at = np.searchsorted(cutoffs, powers)
+    there = cutoffs[at[at < cutoffs.size]]
+    return unique(there[there == powers[: there.size]], cutoffs[-1:])
+
+
+@dataclass
+class BlockInfluence:
+    """Sums of the groups of tied items that begin in a block, by bin.
+
+    Attributes:
+        whole, real, sums (arrays): See `streameval.kernels.influence`; of the groups that have ended.
+        lead, rest (int64 arrays, shape (2, BINS)): Rows, and positives, of a group that began before, and of the last
+            group, which may go on.
+        tops (list of int64 arrays, shape (2, BINS)): The same of the block's rows up to each cutoff in it.
+        above (int64 array, shape (scores, 2, BINS)): The same of its rows of each score or a better one.
+    """
+
+    whole: Int64Array
+    real: FloatArray
+    sums: FloatArray
+    lead: Int64Array
+    rest: Int64Array
+    tops: list[Int64Array]
+    above: Int64Array
+
+    @property
+    def rows(self) -> Int64Array:
+        """Rows, and positives, of the block by bin: shape (2, BINS)."""
+        return self.lead + self.whole[:, :2].T + self.rest
+
+
+def block_influence(
+    before: int,
+    ends: tuple[int, int, int],
+    bits: Bits,
+    bins: UInt16Array,
+    cutoffs: Int64Array,
+    above: Sequence[int],
+) -> BlockInfluence:
+    """Sum a block.
+
+    Args:
+        before: Ranks before it.
+        ends: Rows that belong to a group before; rows up to the last group, which may go on; and all.
+        bits: Labels, and where a row ties with the one before it; None where none may.
+        bins (uint16 array): Of each row.
+        cutoffs (int64 array, ascending): Those of the whole list.
+        above: How many of the rows have each score or a better one.
+    """
+    first, last, size = ends
+    labels = np.unpackbits(bits[0].view(np.uint8), count=size, bitorder="little")
+    repeats = np.zeros_like(bits[0]) if bits[1] is None else bits[1]
+    whole, real = np.zeros((BINS, kernels.WHOLES), np.int64), np.zeros((BINS, kernels.REALS))
+    sums = np.zeros(kernels.SUMS)
+    with small(kernels.STEPS * (last - first)):
+        kernels.add_influence((bits[0], repeats), bins, (first, last), before + first, whole, real, sums)
+    lead, rest = by_bin(bins[:first], labels[:first]), by_bin(bins[last:size], labels[last:size])
+    tops = tops_of(cutoffs)
+    tops = tops[(tops > before) & (tops <= before + size)] - before
+    at_ranks, at_scores = ([by_bin(bins[:k], labels[:k]) for k in some] for some in (tops.tolist(), above))
+    scores = np.array(at_scores, np.int64).reshape(-1, 2, BINS)
+    return BlockInfluence(whole, real, sums, lead, rest, at_ranks, scores)
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Sums of a whole list by bin; see `streameval.kernels.influence`.
+
+    Attributes:
+        items, positives (int64 arrays, shape (BINS,)): n, p.
+        losses, wins (int64 arrays, shape (BINS,)): L, W.
+        precision (float64 array, shape (BINS,)): U.
+        inverse, square: A and B of the whole list.
+        tops (mapping of int to int64 array of shape (2, BINS)): Items, and positives, of the first k, by k: powers of
+            ten, P and N.
+        above (int64 array, shape (scores, 2, BINS)): The same of the items of each score or a better one.
+    """
+
+    items: Int64Array
+    positives: Int64Array
+    losses: Int64Array
+    wins: Int64Array
+    precision: FloatArray
+    inverse: float
+    square: float
+    tops: dict[int, Int64Array] = field(repr=False)
+    above: Int64Array = field(repr=False)
+
+    def with_top(self, k: int, counts: Int64Array) -> Influence:
+        """Give the same with counts of the first k items by bin."""
+        return replace(self, tops={**self.tops, k: counts})
+
+
+class InfluenceSums:
+    """Merges the sums of blocks, in the order of their ranks."""
+
+    def __init__(self, cutoffs: Int64Array) -> None:
+        self._cutoffs: Iterator[int] = iter(tops_of(cutoffs).tolist())
+        self._whole, self._precision = np.zeros((kernels.WHOLES, BINS), np.int64), np.zeros(BINS)
+        self._inverse, self._square = 0.0, 0.0
+        self._rows, self._tops = np.zeros((2, BINS), np.int64), dict[int, Int64Array]()
+        self._above: Int64Array | None = None
+
+    def add_rows(self, part: BlockInfluence) -> None:
+        """Count the rows of the next block, wherever their groups began."""
+        for top in part.tops:
+            self._tops[next(self._cutoffs)] = self._rows + top
+        self._rows += part.rows
+        self._above = part.above if self._above is None else self._above + part.above
+
+    def add_groups(self, part: BlockInfluence, before: tuple[int, int], last: tuple[int, int, int, int]) -> None:
+        """Add the groups that begin in a block, which have all ended.
+
+        Args:
+            before: Ranks, and positives, before the first of them.
+            last: The same before the last group, its size and its positives; (…, 0, 0) where there is none.
+        """
+        whole, (start, found) = part.whole.T, before
+        n, p, losses, wins = whole
+        self._add(n, p, losses + 2 * (start - found) * p, wins + 2 * found * (n - p))
+        self._precision += part.real[:, LOCAL] + found * part.real[:, EACH] - p * self._inverse + n * self._square
+        self._inverse += float(part.sums[INVERSE])
+        self._square += float(part.sums[LOCAL_SQUARE] + found * part.sums[EACH_SQUARE])
+        start, found, size, positives = last
+        if not size:
+            return
+        n, p = part.rest
+        self._add(n, p, (2 * (start - found) + size - positives) * p, (2 * found + positives) * (n - p))
+        share = (found + positives) / (start + size)
+        self._precision += p * (share - self._inverse) + n * self._square
+        self._inverse += positives / (start + size)
+        self._square += positives * share / (start + size)
+
+    def _add(self, *numbers: Int64Array) -> None:
+        self._whole += np.stack(numbers)
+
+    def total(self) -> Influence:
+        """Give the sums of all blocks."""
+        items, positives, losses, wins = self._whole
+        above = np.zeros((0, 2, BINS), np.int64) if self._above is None else self._above
+        return Influence(
+            items, positives, losses, wins, self._precision, self._inverse, self._square, self._tops, above
+        )
