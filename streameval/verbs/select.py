@@ -145,11 +145,11 @@ def select(
         raise InputError(
             f"{flag(given[0])} says what an export holds, and no export is asked for", "name a file with --export"
         )
+    kind = kind_of(folder.folder)
     items = planned_items(folder, access)
     plan, fetched = items.plan, items.fetched
     if items.already and columns is not None and export is None:  # columns that are not asked for are left out
         items.save(folder)
-    kind = kind_of(folder.folder)
     handed = kind.tasks.handed_out(folder, plan, form is not None and asked.remaining)
     table = fetched.table if handed is None else fetched.table.filter(pa.array(handed))
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
@@ -212,6 +212,7 @@ def rehearsal(
     """Forecast what would be read, from footers and page indexes; errors as in `select`."""
     folder = Study(Path(study))
     plan = folder.plan()
+    kind_of(folder.folder)  # refuses what only earlier versions planned
     opened = open_planned(plan, ranking)
     names = wanted_columns(plan, opened, columns)
     there = fetched_before(folder, plan, names)

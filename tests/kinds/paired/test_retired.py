@@ -11,11 +11,12 @@ from places import RECORDED
 
 import streameval
 from streameval.cli import run
+from streameval.study import Study
 
 STUDIES = {"every": "at every rank", "measures": "by dcg, rbp or log_mean_precision"}
 VERBS = ["show {}", "evaluate {}", "evaluate {} --dry-run", "check {} gain@100>0", "show {} gain@100", "report {}",
          "sql {} FROM~metrics", "publish {} elsewhere", "monitor {} gain@100", "select {}", "select {} --export t.csv",
-         "labels {}", "label {}", "grow {} --labels 3"]  # fmt: skip
+         "select {} --dry-run", "labels {}", "label {}", "grow {} --labels 3"]  # fmt: skip
 
 
 @pytest.fixture
@@ -43,4 +44,4 @@ def test_a_comparison_at_cutoffs_takes_its_labels(then, study, labels):
     both = {"against": "both.parquet", "score": "new", "against_score": "old", "key": "id"}
     made = streameval.plan("both.parquet", "now", **both, at="10,20,50,100", within=0.05, reuse=study)
     assert made.table.column("known").to_pylist().count(True) == labels
-    assert streameval.evaluate("now").summary["account"]["labelled"] == labels
+    assert Study("now").labelled == labels
