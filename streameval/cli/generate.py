@@ -23,7 +23,7 @@ from cyclopts import Parameter as Flag
 from streameval.cli.declared import REQUIRED, Declared, Parameter, declared
 from streameval.cli.options import SeveralNames, Switch, flag_type
 from streameval.cli.output import Output, progress
-from streameval.cli.panels import panel_of
+from streameval.cli.panels import of_verb, panel_of
 from streameval.options import alternatives
 from streameval.text.options import SWITCHES, flag
 
@@ -170,7 +170,8 @@ def _parameter(name: str, kind: Any, hint: Any, default: Any, verb: Declared) ->
         from streameval.cli.methods import METHODS
 
         help = help.replace("METHODS", f"{', '.join([*METHODS][:-1])} or {[*METHODS][-1]}")
-    typed = Annotated[hint, Flag(help=help, **_renamed(name))]
+    panel = of_verb(verb.name, name)
+    typed = Annotated[hint, Flag(help=help, **({} if panel is None else {"group": panel}), **_renamed(name))]
     return inspect.Parameter(name, kind, annotation=typed, default=usual)
 
 

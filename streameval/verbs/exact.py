@@ -117,9 +117,8 @@ def exact(
 
     Args:
         ranking: Files (Parquet, CSV, JSONL), folders, globs or a query, as for plan; their stored order is the ranking,
-            best first, without --score. With it every item needs a score: a float, an integer or a date (decimals have
-            to be cast). In Python too, its rows may lie in any order with a score; what memory does not hold is
-            ordered in a scratch file.
+            best first, without --score. With it every item needs a score. In Python too, its rows may lie in any order
+            with a score (a float, an integer or a date); what memory does not hold is ordered in a scratch file.
         label: Column with every item's label: 0/1, true/false, yes/no, or a grade; of the ranking, or of --labels.
         labels: Label table beside the ranking (any source that evaluate takes): one label for every item.
         on: Columns by which it is joined to the items, separated by commas (default: its rank). In Python too, its
@@ -127,13 +126,12 @@ def exact(
         labels_are: answers: --labels has one for every item. positives: it lists positives alone (without a column of
             labels, every row is one), and all other items are negative.
         misses: Positives that the list never returned.
-        sample_of: The list is a sample: columns, separated by commas, that say what was drawn, such as a user's, or
-            `rows` where each row was. An interval stands beside metrics then: approximately 95 %, if these are
-            independent draws (`streameval guide sample`).
+        sample_of: Columns that say what was drawn, such as a user, or "rows": an interval beside each metric then,
+            approximately 95 %, if these are independent draws. In Python too (`streameval guide sample`).
         at_score: Scores, separated by commas, of which such a sample is to have metrics: of all items of that score or
             a better one.
-        window: Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them? In
-            Python Δ, for which A.1 and A.2 are looked into, in one more pass; the list has to be stored in its order.
+        window: Window lengths, separated by commas: do the PAULA paper's assumptions hold with them? In Python Δ, for
+            which A.1 and A.2 are looked into, in one more pass; the list has to be stored in its order.
         epsilon: Grid ratios minus one for these windows, separated by commas. In Python ε: each Δ is paired with each.
         windows: In Python: both in one object, for those who have one.
         out: Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.

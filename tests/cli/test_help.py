@@ -99,7 +99,7 @@ TOPICS = {  # verbs that do not show all of their flags at once, and with what t
     "plan": ["--for", "--against", "--per", "--stages", "--judge", "--reuse", *BY_METHOD],
     "cost": ["--for", "--against", "--stages", "--judge", "--score", *BY_METHOD],
     "simulate": ["--stages", "--judge", "--score", *BY_METHOD],
-    "exact": ["--per", "--score"],
+    "exact": ["--per", "--score", "--sample-of", "--window"],
     "adopt": ["--score"],
 }
 

@@ -16,7 +16,17 @@ from streameval.errors import InputError
 _PLAIN = Output()
 PAGES = {
     "To begin with": ("concepts", "labels", "methods", "faq", "glossary", "digits"),
-    "What is asked": ("question", "comparing", "monitor", "slices", "many-rankings", "exact", "sample", "adopt", "missed"),
+    "What is asked": (
+        "question",
+        "comparing",
+        "monitor",
+        "slices",
+        "many-rankings",
+        "exact",
+        "sample",
+        "adopt",
+        "missed",
+    ),
     "Where the list is, and who labels": ("order", "lakes", "labelling", "clusters", "batch", "recipes"),
     "To look up": ("python", "sql", "claims", "guarantees", "commands", "functions"),
 }
