@@ -106,9 +106,10 @@ class Summing(Job[SummedBlock]):
         """See `Job.run_local`."""
         rows, done = self.rows, 0
         together = max(1, min(_TOGETHER, len(rows.units) // (8 * self.threads)))
+        most = _TOGETHER_ROWS if rows.clusters is None else BLOCK  # bins take 16 times as much as labels
         add = partial(sum_block, cutoffs=self.cutoffs)
         with ThreadPool(self.threads) as pool:
-            read = pool.in_order(self._read, _batches(rows.units, _TOGETHER_ROWS, together), self.threads + 2)
+            read = pool.in_order(self._read, _batches(rows.units, most, together), self.threads + 2)
             units = linked(chain.from_iterable(read))
             for summed in pool.in_order(add, blocks(units, self.block), self.threads + 1, together):
                 done = min(done + self.block, rows.n_items)
