@@ -65,7 +65,7 @@ class Rehearsal(ShowsItself):
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
-        """What would be done, read and written."""
+        """Say what would be done, read and written."""
         return self.printed.lines
 
     def _lines(self, writes: Sequence[str]) -> list[str]:

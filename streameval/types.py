@@ -93,7 +93,7 @@ class Claim:
 
     @property
     def condition(self) -> str:
-        """What is assumed, for after what is claimed; empty where nothing is claimed."""
+        """Say what is assumed, for after what is claimed; empty where nothing is claimed."""
         return "" if self.coverage == "none" else f"; assumed: {self.assumed}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class Plan(Tabular):
 
     @property
     def grown(self) -> bool:
-        """Whether the plan has grown beyond the one that was first made."""
+        """Tell whether the plan has grown beyond the one that was first made."""
         return "grown_from" in self.notes
 
     @property
@@ -208,12 +208,12 @@ class Plan(Tabular):
 
     @property
     def unknown_tail(self) -> int:
-        """How many of the last ranks the method leaves unknown, whatever the labels."""
+        """Tell how many of the last ranks the method leaves unknown, whatever the labels."""
         return int(self.notes.get("unknown_tail", 0))
 
     @property
     def labels_seen_by_model(self) -> bool:
-        """Whether the ranking's order depends on labels that were reused, so that a draw from it is not random."""
+        """Tell whether the ranking's order depends on labels that were reused, so that a draw from it is not random."""
         return bool(self.notes.get("labels_seen_by_model", False))
 
     @property
@@ -223,7 +223,7 @@ class Plan(Tabular):
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """What is asked, as it prints; nothing where the whole curve is."""
+        """Say what is asked, as it prints; nothing where the whole curve is."""
         return tuple(self.notes.get("questions", ()))
 
     @property

@@ -150,7 +150,7 @@ def _refuse_empty(arguments: list[str]) -> None:
 
 
 def _named(arguments: list[str], error: StreamevalError) -> str:
-    """What an error says, with the verbs whose options its hint names."""
+    """Say what an error says, with the verbs whose options its hint names."""
     hint = of_verb(flags_of, arguments[0], error.hint) if error.hint and arguments else error.hint
     return StreamevalError(error.what, hint).line
 

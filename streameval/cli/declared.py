@@ -83,7 +83,7 @@ class Declared:
 
     @property
     def rehearses(self) -> bool:
-        """Whether its file has a function `rehearsal`, which takes the same and changes nothing."""
+        """Tell whether its file has a function `rehearsal`, which takes the same and changes nothing."""
         return any(isinstance(one, ast.FunctionDef) and one.name == "rehearsal" for one in self._file.body)
 
     @cached_property
@@ -94,7 +94,7 @@ class Declared:
 
     @property
     def about(self) -> str:
-        """What help says before it lists options."""
+        """Say what help says before it lists options."""
         before = _SECTION.split(self.manual)[0]
         shown = [part for part in before.strip().split("\n\n") if not part.startswith(_IN_PYTHON)]
         return self._as_typed("\n\n".join(shown))
@@ -161,7 +161,7 @@ class Declared:
 
     @property
     def of_methods(self) -> bool:
-        """Whether it takes the parameters of the methods too."""
+        """Tell whether it takes the parameters of the methods too."""
         return self._takes is not None and any(one.arg == "more" for one in self._takes.keywords)
 
     @property

@@ -69,5 +69,5 @@ def finite(value: Any) -> Any:
 
 
 def _values(argument: Argument) -> list[str]:
-    """What was typed for an argument; a flag without a value is true."""
+    """Say what was typed for an argument; a flag without a value is true."""
     return [one.value or str(one.implicit_value) for one in argument.tokens]

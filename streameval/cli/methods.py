@@ -32,7 +32,7 @@ def owners() -> dict[str, dict[str, Field[Any]]]:
 
 
 def _help(declared: Mapping[str, Field[Any]]) -> str:
-    """What a parameter is, for each of the methods that have it."""
+    """Say what a parameter is, for each of the methods that have it."""
     parts = []
     for text in dict.fromkeys(one.metadata["help"] for one in declared.values()):
         alike = {name: one for name, one in declared.items() if one.metadata["help"] == text}

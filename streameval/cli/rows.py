@@ -43,7 +43,7 @@ def as_table(table: pa.Table) -> list[str]:
 
 
 def _fitting(names: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
-    """How many columns, one at least, a terminal shows without cutting a number short."""
+    """Tell how many columns, one at least, a terminal shows without cutting a number short."""
     from rich.cells import cell_len
 
     room = shutil.get_terminal_size().columns

@@ -84,7 +84,7 @@ def _before_words(verb: str, typed: list[str], name: str) -> str:
 
 
 def _is_new_folder(word: str) -> bool:
-    """Whether a word is nothing that can be read: no path that is there, no address and no pattern."""
+    """Tell whether a word is nothing that can be read: no path that is there, no address and no pattern."""
     return not (Path(word).exists() or re.search(r"[:*?\[]", word))
 
 

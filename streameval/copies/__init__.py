@@ -52,7 +52,7 @@ class Unread(ABC):
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Say how messages call it."""
         return name_of(self.places)
 
     @property
@@ -92,12 +92,12 @@ class Unread(ABC):
 
 
 def name_of(places: Sequence[str]) -> str:
-    """How messages call what lies in these places."""
+    """Say how messages call what lies in these places."""
     return places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1:,} more"
 
 
 def kind_of(source: Any) -> ModuleType | None:
-    """Which file here reads a source; None where none does, and it is read where it lies.
+    """Tell which file here reads a source; None where none does, and it is read where it lies.
 
     Raises:
         InputError: A query that came in pieces, or beside another source.
@@ -124,7 +124,7 @@ def open_list(source: Any, kind: ModuleType, options: RankingOptions) -> Abstrac
 
 
 def _is_stored(source: Any) -> bool:
-    """Whether a source is certainly of no kind here, told without a library."""
+    """Tell whether a source is certainly of no kind here, told without a library."""
     paths = paths_of(source)
     if not paths:
         return type(source).__name__ in TABLES or isinstance(source, list | tuple)
@@ -136,7 +136,7 @@ def _is_stored(source: Any) -> bool:
 
 
 def rows_at_once(row_bytes: float) -> int:
-    """How many rows of a size make a batch: a multiple of what DuckDB has at once."""
+    """Tell how many rows of a size make a batch: a multiple of what DuckDB has at once."""
     return max(2048, min(_MOST_ROWS, int(BATCH_BYTES / max(1.0, row_bytes)) // 2048 * 2048))
 
 

@@ -38,7 +38,7 @@ class ColumnTypes:
         return {name: next(iter(fits or ()), TEXT) for name, fits in self.fits.items()}
 
     def met(self, other: ColumnTypes) -> ColumnTypes:
-        """What fits both; of the same columns."""
+        """Give what fits both; of the same columns."""
         return ColumnTypes(
             {name: _both(fits, other.fits[name]) for name, fits in self.fits.items()}, self.rows + other.rows
         )
@@ -79,7 +79,7 @@ def types_of(connection: Connection, opened: Opened, score: str | None, nan: str
 def _fitting(
     connection: Connection, rows: str, aliases: dict[str, str], asked: dict[str, tuple[str, ...]], score: str | None
 ) -> tuple[ColumnTypes, dict[str, int]]:
-    """Which types fit the values of some rows, and how many values are missing in each column."""
+    """Tell which types fit the values of some rows, and how many values are missing in each column."""
     tried = [(name, kind) for name, kinds in asked.items() for kind in kinds]
     mismatches = [_mismatches(quote(aliases[name]), kind, name == score) for name, kind in tried]
     there = [f"count({_present(quote(alias), name == score)})" for name, alias in aliases.items()]
@@ -95,7 +95,7 @@ def _fitting(
 
 
 def _mismatches(column: str, kind: str, is_score: bool) -> str:
-    """How many values a type would not keep, as SQL."""
+    """Say how many values a type would not keep, as SQL."""
     value = _present(column, is_score)
     if is_score and kind in ("DOUBLE", "TIMESTAMP"):
         number = f"try_cast({value} AS {kind})"

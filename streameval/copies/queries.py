@@ -21,7 +21,7 @@ READS = "duckdb:FILE#QUERY, sqlite:///FILE#QUERY, postgresql://...#QUERY"
 
 
 def accepts(source: Any) -> bool:
-    """Whether it is an address of a query."""
+    """Tell whether it is an address of a query."""
     return is_address(source)
 
 

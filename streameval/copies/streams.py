@@ -23,7 +23,7 @@ _AT_ONCE = rows_at_once(256)
 
 
 def accepts(source: Any) -> bool:
-    """Whether rows come from it, and it is no table that lies in memory."""
+    """Tell whether rows come from it, and it is no table that lies in memory."""
     if type(source).__name__ in TABLES:
         return False
     return hasattr(source, "__arrow_c_stream__") or _reader_of(source) is not None
@@ -37,7 +37,7 @@ def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
 
 
 def _reader_of(source: Any) -> Any:
-    """What makes a reader of things that give rows in batches, where the Arrow protocol may hold all of them."""
+    """Give what makes a reader of things that give rows in batches, where the Arrow protocol may hold all of them."""
     duckdb, polars, datasets = (sys.modules.get(one) for one in ("duckdb", "polars", "pyarrow.dataset"))
     if duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation):
         return lambda: in_batches(source, _AT_ONCE)
@@ -66,7 +66,7 @@ class RowsOnce(Unread):
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Say how messages call it."""
         return _NAME if self.places == (IN_MEMORY,) else super().name
 
     @property
@@ -107,7 +107,7 @@ class RowsOnce(Unread):
 
 
 def _stored(kind: pa.DataType) -> pa.DataType:
-    """What a type is stored as: an extension as its storage, a view as what it views, codes as their values."""
+    """Give what a type is stored as: an extension as its storage, a view as what it views, codes as their values."""
     if isinstance(kind, pa.BaseExtensionType):
         return _stored(kind.storage_type)
     if pa.types.is_string_view(kind):

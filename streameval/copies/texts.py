@@ -36,7 +36,7 @@ _TYPES = {"BIGINT": pa.int64(), "UBIGINT": pa.uint64(), "DOUBLE": pa.float64(), 
 
 
 def accepts(source: Any) -> bool:
-    """Whether the first thing that it names is a text, or a folder of texts without a Parquet file."""
+    """Tell whether the first thing that it names is a text, or a folder of texts without a Parquet file."""
     paths = paths_of(source)
     return bool(paths) and not is_address(paths[0]) and _holds_text(paths[0]) and not trec.accepts(source)
 
@@ -50,7 +50,7 @@ def _holds_text(path: str) -> bool:
 
 
 def _reads_as_text(path: str) -> bool:
-    """Whether a file of another name begins as a text does, and has the fields of a table in its first line."""
+    """Tell whether a file of another name begins as a text does, and has the fields of a table in its first line."""
     try:
         with open_bytes(path) as stream:
             head = stream.read(_HEAD)
@@ -104,7 +104,7 @@ class Texts(Unread):
 
     @cached_property
     def _found(self) -> ColumnTypes:
-        """What the columns are: every row was looked at.
+        """Give what the columns are: every row was looked at.
 
         Raises:
             InputError: Rows that are not of as many columns as the head has, files of other columns, no rows.

@@ -38,7 +38,7 @@ _LINES = {
 
 
 def accepts(source: Any) -> bool:
-    """Whether it is an address of a run, or a file whose first line is of that form, with Q0 where it is a run."""
+    """Tell whether it is an address of a run, or a file whose first line is of that form, with Q0 where it is a run."""
     paths = paths_of(source)
     if len(paths) != 1:
         return False
@@ -46,7 +46,7 @@ def accepts(source: Any) -> bool:
 
 
 def _form(path: str, run: re.Pattern[str] = _RUN) -> str | None:
-    """Whether a file is a "run" or "qrels", by its first line that says something; None for any other."""
+    """Tell whether a file is a "run" or "qrels", by its first line that says something; None for any other."""
     try:
         with open_bytes(path) as stream:
             lines = stream.read(_HEAD).decode(errors="replace").lstrip("\ufeff").split("\n")
@@ -57,7 +57,7 @@ def _form(path: str, run: re.Pattern[str] = _RUN) -> str | None:
 
 
 def holds_judgements(source: Any) -> bool:
-    """Whether a source is a file of judgements by themselves."""
+    """Tell whether a source is a file of judgements by themselves."""
     paths = paths_of(source)
     return accepts(source) and "#" not in paths[0] and _form(paths[0].removeprefix(_SCHEME)) == "qrels"
 

@@ -142,7 +142,7 @@ def _place_in(copy: Path, source: Any, place: re.Match[str]) -> str:
 
 
 def record_of(folder: Path) -> dict[str, Any] | None:
-    """What a copy was read from; None where there is none, or its parts are not those that were written."""
+    """Say what a copy was read from; None where there is none, or its parts are not those that were written."""
     try:
         record = read_json(folder / RECORD, "plan again")
         if record.pop("parts", None) not in (None, _digests(folder)):  # former versions kept none
@@ -170,7 +170,7 @@ def replace_copy(room: Path, folder: Path) -> None:
 
 
 def is_half_replaced(folder: Path) -> bool:
-    """Whether `replace_copy` is at work on a folder, or was killed."""
+    """Tell whether `replace_copy` is at work on a folder, or was killed."""
     return _set_aside(folder).exists()
 
 
@@ -183,7 +183,7 @@ def finish_replacing(folder: Path) -> None:
 
 
 def _set_aside(folder: Path) -> Path:
-    """Where a copy lies while another one takes its place."""
+    """Tell where a copy lies while another one takes its place."""
     return folder.with_name(f".{folder.name}.old")
 
 
@@ -198,7 +198,7 @@ class _Begun:
 
     @property
     def may_go_on(self) -> bool:
-        """Whether a later run has use for it."""
+        """Tell whether a later run has use for it."""
         return self.content is not None and self.parts > 0
 
     def save(self, room: Path) -> None:
@@ -208,7 +208,7 @@ class _Begun:
 
 
 def _begun(room: Path, content: str | None, dictionaries: str) -> _Begun:
-    """What an earlier run has left of the same content, written alike; a folder without any is emptied."""
+    """Give what an earlier run has left of the same content, written alike; a folder without any is emptied."""
     try:
         kept = _Begun(**read_json(room / _BEGUN, "plan again"))
         if content is not None and (kept.content, kept.dictionaries) == (content, dictionaries):

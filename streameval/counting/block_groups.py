@@ -21,16 +21,16 @@ class BlockGroups(Protocol):
 
     @property
     def size(self) -> int:
-        """How many groups there are."""
+        """Tell how many groups there are."""
 
     def of_item(self, item: int) -> int:
-        """Which group holds an item, 1-based; -1 for none before the first."""
+        """Tell which group holds an item, 1-based; -1 for none before the first."""
 
     def of_positive(self, j: int) -> int:
-        """Which group holds the j-th positive, 1-based; -1 for none before the first."""
+        """Tell which group holds the j-th positive, 1-based; -1 for none before the first."""
 
     def of_negative(self, j: int) -> int:
-        """Which group holds the j-th negative, 1-based; -1 for none before the first."""
+        """Tell which group holds the j-th negative, 1-based; -1 for none before the first."""
 
     def twice_roc_area(self, group: int) -> int:
         """Twice the area under the ROC curve of all groups before one, in pairs of a positive and a negative."""
@@ -39,7 +39,7 @@ class BlockGroups(Protocol):
         """Items, and positives, before some groups; `size` stands for the end of all."""
 
     def between(self, first: int, last: int) -> Ends:
-        """The same of groups `first` to `last`, both included."""
+        """Give the same of groups `first` to `last`, both included."""
 
     def with_positives(self) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Groups that hold positives: items before and at the end of each, and its positives."""

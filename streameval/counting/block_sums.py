@@ -62,7 +62,7 @@ class BlockSums:
 
     @property
     def empty(self) -> bool:
-        """Whether no group begins here."""
+        """Tell whether no group begins here."""
         return not int(self.whole[exact.SEEN]) and not self.rest[0]
 
 
@@ -171,7 +171,7 @@ def _packed(before: int, labels: UInt8Array) -> UInt64Array:
 
 
 def block_edges(before: int, starts: AnyArray) -> list[int]:
-    """Which groups are the first of those that begin in a block, and the number of all; none may begin in some.
+    """Tell which groups are the first of those that begin in a block, and the number of all; none may begin in some.
 
     `starts` (array of whole numbers, ascending) says how many ranks come before each group, after those `before` all.
     """
@@ -181,7 +181,7 @@ def block_edges(before: int, starts: AnyArray) -> list[int]:
 
 
 def before_each(counts: AnyArray) -> Int64Array:
-    """What comes before each group, and in all."""
+    """Give what comes before each group, and in all."""
     sums = np.empty(counts.size + 1, np.int64)
     sums[0] = 0
     np.cumsum(counts, dtype=np.int64, out=sums[1:])

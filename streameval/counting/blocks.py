@@ -19,7 +19,7 @@ class Piece(Protocol):
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Tell how many there are."""
 
     def cut(self, first: int, last: int) -> Self:
         """Some of them."""
@@ -68,7 +68,7 @@ def sum_block(held: Block[BitRows], cutoffs: Int64Array) -> tuple[BlockSums, UIn
 
 
 def sum_range(block: RowRange, cutoffs: Int64Array, scores: Sequence[int] = ()) -> tuple[BlockSums, UInt64Array | None]:
-    """The same of bytes and keys; errors as in `sum_labels` and `sum_rows`.
+    """Give the same of bytes and keys; errors as in `sum_labels` and `sum_rows`.
 
     Args:
         scores: Order keys of scores whose items, and better ones, are counted by bin, where the list is a sample.

@@ -41,7 +41,7 @@ class Cells:
         return np.array([self.low, self.shift], np.uint64)
 
     def place_of(self, bits: int) -> AnyArray:
-        """The same for keys cut to so many upper bits, which the shift leaves out."""
+        """Give the same for keys cut to so many upper bits, which the shift leaves out."""
         cut = 64 - bits
         return np.array([self.low >> cut, self.shift - cut], np.uint32 if cut else np.uint64)
 

@@ -71,7 +71,7 @@ class KeptBits:
         return UntiedRows(labels, rows[0], last - first)
 
     def look(self, _: int, first: int, last: int) -> LookUp:
-        """The same rows, to be summed; before this thread looks at others."""
+        """Give the same rows, to be summed; before this thread looks at others."""
         labels, repeats, rows = self._read(first, last)
         if repeats is not None:
             return partial(best_of_groups, of_bits(labels, repeats), rows, (last - first, count_bits(labels, *rows)))

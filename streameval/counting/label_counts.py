@@ -49,7 +49,7 @@ class LabelCounts(Protocol):
 
     @property
     def n_pieces(self) -> int:
-        """How many pieces there are."""
+        """Tell how many pieces there are."""
 
     def before(self, index: int) -> int:
         """Items before a piece."""
@@ -85,7 +85,7 @@ class KeyCounts:
         return 0
 
     def piece(self, index: int) -> TiedGroups:
-        """Those of the cells that hold items."""
+        """Give those of the cells that hold items."""
         counts = self.counts.reshape(-1, 2)
         cells = np.flatnonzero(counts.any(axis=1)).astype(np.uint64)
         return TiedGroups(self.low, self.shift, cells, counts[cells].sum(axis=1), counts[cells, 1])

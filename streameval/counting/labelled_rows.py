@@ -81,7 +81,7 @@ class LabelledRows:
         return list(dict.fromkeys([*labels, *([] if self.score is None else [self.score]), *keys]))
 
     def elsewhere(self, units: Sequence[Unit]) -> LabelledRows:
-        """The same on a worker, which has some of the units."""
+        """Give the same on a worker, which has some of the units."""
         return replace(self, units=units)
 
     def read(self, unit: Unit) -> RowRange:

@@ -165,7 +165,7 @@ class Places:
         return block, self.block(block).of_item(rank - int(self.totals.start[block]))
 
     def _of_positive(self, j: int) -> tuple[int, int]:
-        """The same of the j-th positive."""
+        """Give the same of the j-th positive."""
         block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
         return block, self.block(block).of_positive(j - int(self.totals.start_yield[block]))
 
@@ -186,7 +186,7 @@ def _precision(y: Int64Array, r: Int64Array) -> FloatArray:
 
 
 def _at_least(y: Int64Array, r: Int64Array, precision: Fraction) -> BoolArray:
-    """Whether y/r ≥ precision, in whole numbers; where nothing has come yet (r = 0), not."""
+    """Tell whether y/r ≥ precision, in whole numbers; where nothing has come yet (r = 0), not."""
     above, below = precision.numerator, precision.denominator
     if r.size and int(r.max()) * max(above, below) >= 2**63:
         y, r = y.astype(object), r.astype(object)

@@ -64,7 +64,7 @@ class Piles:
         return ((self.cells.count - 1) >> PILE_BITS) + 1
 
     def suit(self, sample: Callable[[], UInt64Array], n_items: int) -> bool:
-        """Whether that many items are worth their counters, if their keys are like those of a sample."""
+        """Tell whether that many items are worth their counters, if their keys are like those of a sample."""
         if self.count > _MOST_PILES or _CELLS_PER_ITEM * n_items < 1 << PILE_BITS:
             return False
         low, shift = self.cells.place
@@ -132,7 +132,7 @@ class PileCounts:
 
     @cached_property
     def _runs(self) -> list[int]:
-        """Where the runs of neighbouring piles begin that are read at once; and the number of piles."""
+        """Tell where the runs of neighbouring piles begin that are read at once; and the number of piles."""
         cuts, rows = [0], 0
         for at, size in enumerate(self.sizes.tolist()):
             if at > cuts[-1] and rows + size > _MOST_WORDS:

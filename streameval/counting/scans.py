@@ -42,7 +42,7 @@ class WordReceiver(Protocol):
 
     @property
     def ranges(self) -> Any:
-        """What parts rows, by their whole "keys" or by `LabelledRows.words`; workers have it too."""
+        """Give what parts rows, by their whole "keys" or by `LabelledRows.words`; workers have it too."""
 
     def take(self, keys: AnyArray, labels: UInt8Array, bins: UInt16Array | None = None) -> None:
         """Part some rows and keep them, from any thread and in any order; `bins` are there where it is a sample."""

@@ -85,7 +85,7 @@ class Curve(notebook.Tabular):
 
     @property
     def settled(self) -> Curve:
-        """The same curve with all knots as breakpoints of its bounds: what its files give back."""
+        """Give the same curve with all knots as breakpoints of its bounds: what its files give back."""
         if self.plug_in is None:
             return self
         # the rank before the first known one is a breakpoint: that its yield is null says where estimates begin
@@ -95,7 +95,7 @@ class Curve(notebook.Tabular):
 
     @property
     def envelope_table(self) -> pa.Table:
-        """What `envelope.parquet` holds: `Envelope.table`, with `yield` and `next_yield`, null where unknown."""
+        """Give what `envelope.parquet` holds: `Envelope.table`, with `yield` and `next_yield`, null where unknown."""
         envelope = self.settled.envelope
         estimate = np.full(envelope.rank.size, np.nan) if self.plug_in is None else self.plug_in.curve.at(envelope.rank)
         table = envelope.table.add_column(2, "yield", pa.array(estimate, from_pandas=True))
@@ -217,7 +217,7 @@ class Curve(notebook.Tabular):
 
     @property
     def proves(self) -> bool:
-        """Whether the bounds are bounds: a claim is made, and they do not contradict each other."""
+        """Tell whether the bounds are bounds: a claim is made, and they do not contradict each other."""
         return self.claim.coverage != "none" and self.envelope.consistent
 
     def at_target(
@@ -236,7 +236,7 @@ class Curve(notebook.Tabular):
         return np.nan if self.plug_in is None else estimate(self.plug_in)
 
     def known(self, ranks: npt.ArrayLike) -> Known:
-        """What is known of some cutoffs."""
+        """Give what is known of some cutoffs."""
         return Known.of(self.envelope, self.misses, ranks, self.misses_upper)
 
     @cached_property

@@ -161,7 +161,7 @@ def _auc(found: FloatArray, lost: FloatArray, extremes: Extremes) -> FloatArray:
 
 
 def _stationary(right: tuple[float, FloatArray, FloatArray], extremes: Extremes) -> FloatArray:
-    """Where (a F² + b F + c) / ((F + M)(N − F)) has no slope."""
+    """Tell where (a F² + b F + c) / ((F + M)(N − F)) has no slope."""
     a, b, c = right
     q0, q1 = extremes.misses * extremes.n_items, extremes.n_items - extremes.misses
     second, first, zeroth = a * q1 + b, 2.0 * (a * q0 + c), b * q0 - c * q1

@@ -62,7 +62,7 @@ class PooledLabels:
         return np.asarray(np.minimum(above / below * (1 + both) / (1 + relative_square), 1.0))
 
     def stand_for(self, unlabelled: FloatArray, rates: FloatArray) -> FloatArray:
-        """How many unlabelled items each label stands for, so that positives sum to Σ rates·unlabelled.
+        """Tell how many unlabelled items each label stands for, so that positives sum to Σ rates·unlabelled.
 
         Args:
             unlabelled (float64 array, shape (n + 1,)): Unlabelled items of each gap.

@@ -34,7 +34,7 @@ def asked_judge(plan: Plan) -> Judge | None:
 
 
 def awaits_judge(plan: Plan) -> bool:
-    """Whether a judge was given a sample to answer for, and has not yet: nobody may label before it has."""
+    """Tell whether a judge was given a sample to answer for, and has not yet: nobody may label before it has."""
     return plan.judge_sample is not None and plan.judge_counts is None
 
 
@@ -114,7 +114,7 @@ def judged_in_order(plan: Plan, judge: Judge, ends: Int64Array, codes: UInt8Arra
 
 
 def without_judge(plan: Plan) -> Plan:
-    """The same draw, as if nobody had judged."""
+    """Give the same draw, as if nobody had judged."""
     notes = {key: value for key, value in plan.notes.items() if key != "judge"}
     return replace(plan, table=plan.table.drop_columns(["judge_class"]), judge_counts=None, notes=notes)
 
@@ -135,7 +135,7 @@ def classes_sentence(plan: Plan) -> str:
 
 
 def agreement(plan: Plan, labels: Labels, weight: FloatArray) -> dict[str, Any]:
-    """How often a judge and people say the same, of items that have a label and an answer.
+    """Say how often a judge and people say the same, of items that have a label and an answer.
 
     An answer counts as positive where the middle of its class is at least .5: with a threshold at .5, where it is at
     least .5 itself.

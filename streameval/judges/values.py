@@ -58,17 +58,17 @@ class Judge:
         return Judge(column, thresholds)
 
     def note(self) -> dict[str, Any]:
-        """What a plan says of it."""
+        """Say what a plan says of it."""
         return {"column": self.column, "thresholds": list(self.thresholds)}
 
     @property
     def classes(self) -> int:
-        """How many there are; the last is of items without an answer."""
+        """Tell how many there are; the last is of items without an answer."""
         return len(self.thresholds) + 2
 
     @property
     def prior(self) -> FloatArray:
-        """What a class predicts before there are labels: its middle."""
+        """Give what a class predicts before there are labels: its middle."""
         edges = np.array([0.0, *self.thresholds, 1.0])
         return np.append((edges[1:] + edges[:-1]) / 2, 0.5)
 
@@ -91,7 +91,7 @@ class Judge:
         return codes
 
     def counted(self, said: AnyArray, edges: Int64Array) -> Int64Array:
-        """How many of each class are between neighbouring edges: shape (edges − 1, classes)."""
+        """Tell how many of each class are between neighbouring edges: shape (edges − 1, classes)."""
         reached = [~_unanswered(said), *(_reached(said, least) for least in self.thresholds)]
         pairs = list(pairwise(edges.tolist()))
         up = np.array([[np.count_nonzero(one[a:b]) for one in reached] for a, b in pairs], np.int64)
@@ -181,5 +181,5 @@ def _reached(numbers: AnyArray, least: float) -> BoolArray:
 
 
 def _unanswered(numbers: AnyArray) -> BoolArray:
-    """Which numbers are none."""
+    """Tell which numbers are none."""
     return np.zeros(numbers.size, np.bool_) if numbers.dtype == np.bool_ else np.isnan(numbers)

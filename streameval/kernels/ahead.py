@@ -66,7 +66,7 @@ def work() -> None:
 
 
 def processes_for(pieces: int) -> int:
-    """How many processes should compile so many pieces."""
+    """Tell how many processes should compile so many pieces."""
     return max(1, min(os.cpu_count() or 1, pieces // _LEAST)) if sys.executable else 1
 
 
@@ -137,7 +137,7 @@ def kernel_named(name: str) -> Kernel[..., object]:
 
 
 def folder() -> str | None:
-    """Where compiled kernels are kept; None where no folder can be written to."""
+    """Tell where compiled kernels are kept; None where no folder can be written to."""
     from streameval.kernels.compile import cache_folder
     from streameval.kernels.harmonic import precision_sum
 

@@ -43,7 +43,7 @@ def kept(y: float, q: float) -> float:
 
 @kernel
 def factors(draws: Draws, stakes: Stakes) -> Factors:
-    """What the factors of all draws are made of, but for ρ.
+    """Give what the factors of all draws are made of, but for ρ.
 
     Args:
         draws: `block`, `bad` (1 or 0) and `round` of each draw, in its order (int64 arrays, shape (n,)).

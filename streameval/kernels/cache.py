@@ -58,7 +58,7 @@ class CacheFiles:
         return f"{self._stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.{_ENDING}"
 
     def load(self, key: object) -> Any:
-        """What was saved for a key; None where nothing was, or something is wrong with it."""
+        """Give what was saved for a key; None where nothing was, or something is wrong with it."""
         name = self.name(key)
         found = (self._read(os.path.join(folder, name), key) for folder in self._folders)
         return next((data for data in found if data is not None), None)
@@ -105,7 +105,7 @@ def _takes_files(folder: str) -> bool:
 
 @functools.cache
 def folders() -> tuple[str, ...]:
-    """Where compiled kernels of this installation may be."""
+    """Tell where compiled kernels of this installation may be."""
     own = Path(__file__).resolve().parent
     name = f"streameval_{hashlib.sha256(os.fsencode(own)).hexdigest()[:16]}"
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
@@ -144,7 +144,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return self._impl.rebuild(target_context, pickle.loads(content))
 
     def holds(self, sig: Any, codegen: Any) -> bool:
-        """Whether there is compiled code of a signature."""
+        """Tell whether there is compiled code of a signature."""
         return self._files.load(self._index_key(sig, codegen)) is not None
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -23,7 +23,7 @@ _MOST_ORDINAL = 2**15  # ordinals are numbers of 16 bits
 
 @borrowing_kernel
 def group_fault(facts: Int64Array, own: Int64Array, leaves: Int64Array, group: int, size: int) -> tuple[int, int]:
-    """What is wrong with a row group that the file cannot hold, or that contradicts the schema.
+    """Give what is wrong with a row group that the file cannot hold, or that contradicts the schema.
 
     Args:
         facts (int64 array, shape (leaves, N_FACTS)): Of all leaf columns: see `chunk_facts`.
@@ -74,7 +74,7 @@ def _fault(chunk: Int64Array, leaf: Int64Array, rows: int, size: int) -> int:
 
 @borrowing_kernel
 def misplaced(raw: Bytes, facts: Int64Array, names: Bytes, cuts: Int64Array, size: int) -> bool:
-    """Whether a column chunk cannot lie in a file, is encrypted or in another file, or is of another column.
+    """Tell whether a column chunk cannot lie in a file, is encrypted or in another file, or is of another column.
 
     Args:
         raw (uint8 array): FileMetaData.
@@ -114,7 +114,7 @@ def keep_to(
     raw: Bytes, fields: Int64Array, first: Int64Array, rows: Int64Array, begin: Int64Array, low: Int64Array,
     high: Int64Array, told: Int64Array
 ) -> bool:  # fmt: skip
-    """Whether numbers, none of them null, are shown to keep to what is stated of some rows.
+    """Tell whether numbers, none of them null, are shown to keep to what is stated of some rows.
 
     Numbers are given by keys: signed numbers of the same order, made of their bits by turning over `FLIP` and, where
     they are negative, `SIGNED`.

@@ -23,7 +23,7 @@ from streameval.typing import KernelOptions
 
 
 def switched_off() -> bool:
-    """Whether NUMBA_DISABLE_JIT has kernels run as plain Python."""
+    """Tell whether NUMBA_DISABLE_JIT has kernels run as plain Python."""
     return bool(numba.config.DISABLE_JIT)
 
 
@@ -104,7 +104,7 @@ def ahead(made: Any, signature: str) -> bool:
 
 
 def cache_folder(function: Callable[..., Any]) -> str | None:
-    """Where machine code of a kernel's function is kept; None where no folder can be written to."""
+    """Tell where machine code of a kernel's function is kept; None where no folder can be written to."""
     return KernelCache(function).cache_path
 
 

@@ -111,7 +111,7 @@ def _far_sums(n_groups: np.uint64, given: FloatArray, sums: FloatArray) -> None:
 
 @vector_kernel
 def _near_groups(n_groups: np.uint64, given: FloatArray, sums: FloatArray) -> None:
-    """The same of any groups."""
+    """Give the same of any groups."""
     for i in range(n_groups):
         before, found, n, p = given[0, i], given[1, i], given[2, i], given[3, i]
         e0, e1, l0, l1, x0, x1 = group_sums(before, found, n, p)

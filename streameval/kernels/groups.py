@@ -34,7 +34,7 @@ def of_numbers(numbers: np.ndarray) -> GroupSource:
 
 
 def steps(source: GroupSource, rows: tuple[int, int]) -> int:
-    """Those of plain Python that sums of groups take, about; see `jit.small`."""
+    """Give those of plain Python that sums of groups take, about; see `jit.small`."""
     first, last = rows
     if source[3]:
         return _GROUP_STEPS * (last - first)

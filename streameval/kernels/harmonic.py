@@ -37,7 +37,7 @@ def harmonic_difference(start: float, count: float) -> float:
 
 @kernel
 def _series(start: float, count: float) -> float:
-    """What the difference is besides a logarithm; of arrays too."""
+    """Give what the difference is besides a logarithm; of arrays too."""
     low, high = start + 1.0, start + count + 1.0
     a, b = low * low, high * high
     c, d = a * a, b * b

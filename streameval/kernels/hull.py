@@ -35,7 +35,7 @@ def push_corner(corner: Int64Array, size: int, rank: int, found: int) -> int:
 
 @kernel
 def is_above(corner: Int64Array, edge: int, rank: int, found: int) -> bool:
-    """Whether a point lies on or above the chain, on the edge that ends at corner `edge`."""
+    """Tell whether a point lies on or above the chain, on the edge that ends at corner `edge`."""
     x0, y0 = np.int64(0), np.int64(0)
     if edge > 0:
         x0, y0 = corner[edge - 1, 0], corner[edge - 1, 1]

@@ -150,7 +150,7 @@ def _best_of_numbers(
 def best_of_groups(
     source: GroupSource, rows: tuple[int, int], ends: tuple[int, int], before: tuple[int, int], late: int, best: float
 ) -> tuple[int, int]:
-    """The same of groups of tied items.
+    """Give the same of groups of tied items.
 
     Args:
         source, rows: See `streameval.kernels.groups.read_stretch`.

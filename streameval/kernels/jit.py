@@ -42,7 +42,7 @@ class Kernel(Generic[P, R]):
         return (self._compiled or self.compiled())(*arguments, **named)
 
     def compiled(self) -> Callable[P, R]:
-        """What numba makes of it, to be called; plain Python where NUMBA_DISABLE_JIT is set."""
+        """Give what numba makes of it, to be called; plain Python where NUMBA_DISABLE_JIT is set."""
         from streameval.kernels.compile import compiled, switched_off
 
         with _LOCK:
@@ -52,7 +52,7 @@ class Kernel(Generic[P, R]):
             return self._compiled
 
     def plain(self) -> Callable[P, R]:
-        """What runs without numba: in its Python, kernels call one another's Python and nothing in between."""
+        """Give what runs without numba: in its Python, kernels call one another's Python and nothing in between."""
         if self._plain is None:
             plain, scope = _with_scope(self.py_func)
             scope.update({name: kernel.plain() for name, kernel in self._calls().items()})
@@ -62,7 +62,7 @@ class Kernel(Generic[P, R]):
         return self._plain
 
     def part(self) -> Any:
-        """What numba makes of it within other kernels."""
+        """Give what numba makes of it within other kernels."""
         from streameval.kernels.compile import part
 
         with _LOCK:
@@ -94,7 +94,7 @@ def vector_kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def borrowing_kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """The same of a kernel that makes no array: those it is given are not counted as it hands them on.
+    """Give the same of a kernel that makes no array: those it is given are not counted as it hands them on.
 
     Counting takes most of the time of kernels that read a few bytes each. One that makes an array does not compile.
     """
@@ -102,7 +102,7 @@ def borrowing_kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def owning_kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """The same of one that makes an array, and is called by those that make none."""
+    """Give the same of one that makes an array, and is called by those that make none."""
     return Kernel(function, _nrt=True)
 
 
@@ -115,7 +115,7 @@ _left = [STEPS]
 
 
 def is_small(steps: int) -> bool:
-    """Whether to do without compiled code: of all that a process does, the first `STEPS` steps are small.
+    """Tell whether to do without compiled code: of all that a process does, the first `STEPS` steps are small.
 
     Many small calls take as long as a large one, so what is asked for is counted.
     """
@@ -144,14 +144,14 @@ def small(steps: int) -> Iterator[None]:
 
 
 def read_only(array: Array) -> Array:
-    """The same array, which may not be written to: for numba another type, so that one kernel does for both."""
+    """Give the same array, which may not be written to: for numba another type, so that one kernel does for both."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def _quiet(function: Callable[P, R]) -> Callable[P, R]:
-    """The same without warnings: compiled, whole numbers of 64 bits wrap without a word, and 1/0 is infinite."""
+    """Give the same without warnings: compiled, whole numbers of 64 bits wrap without a word, and 1/0 is infinite."""
 
     def call(*arguments: P.args, **named: P.kwargs) -> R:
         with np.errstate(all="ignore"):
@@ -176,7 +176,7 @@ _MATH = SimpleNamespace(**{**vars(math), "log": _as_compiled(math.log, 0.0), "lo
 
 
 def _with_scope(function: Any) -> tuple[Any, dict[str, Any]]:
-    """The same function with global names of its own."""
+    """Give the same function with global names of its own."""
     scope = {**function.__globals__}
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
     return functools.update_wrapper(copy, function), scope

@@ -70,7 +70,7 @@ def _entry(body: Bytes, number: int, width: int) -> int:
 
 @kernel
 def _is_dictionary(body: Bytes, page: Int64Array, told: Int64Array) -> bool:
-    """Whether a dictionary holds 0 or 1, once each; notes what it holds."""
+    """Tell whether a dictionary holds 0 or 1, once each; notes what it holds."""
     entries, width, encoding = page[headers.PAGE_VALUES], told[WIDTH], page[headers.ENCODING]
     if (
         encoding not in (PLAIN, PLAIN_DICTIONARY)

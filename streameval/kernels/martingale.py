@@ -209,7 +209,7 @@ def _followed(
     mixture: tuple[FloatArray, float],
     rows: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """What `_follow` finds: bounds, and the last `rows` totals."""
+    """Give what `_follow` finds: bounds, and the last `rows` totals."""
     (width, judged, rate), (items, drawn, least, most), (mu, threshold) = blocks, counts, mixture
     classes, table = np.empty((PREDICTED + 1, prior.size)), np.empty((TOTAL + rows, mu.size))
     classes[PREDICTED], table[MU] = prior, mu

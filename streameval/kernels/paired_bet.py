@@ -30,7 +30,7 @@ BetSteps = tuple[FloatArray, FloatArray, Int64Array]
 def bet_steps(
     classes: Int64Array, z: Int8Array, learned: Int8Array, sizes: Int64Array, expected: FloatArray
 ) -> BetSteps:
-    """What factors are made of, but for T.
+    """Give what factors are made of, but for T.
 
     Args:
         classes (int64 array, shape (n,)), z (int8 array, shape (n,)): Of the items, in their order.

@@ -78,7 +78,7 @@ def drawn_probabilities(items: int, positive: int, drawn: int, deviations: float
 
 @vector_kernel
 def _variance(side: CountedSide, positive: float, pseudo: float) -> float:
-    """What a side adds to σ²."""
+    """Give what a side adds to σ²."""
     items, drawn = float(side[0]), float(side[1])
     p = (positive + pseudo) / (drawn + 2.0 * pseudo)
     return items / drawn * (items - drawn) * p * (1.0 - p)
@@ -92,7 +92,7 @@ def _studentised(look: _SeenPair, d: int) -> float:
 
 @vector_kernel
 def _deviations(look: _SeenPair) -> float:
-    """How far probabilities matter: what is left out has a probability far below the level, and is added to it."""
+    """Tell how far probabilities matter: what is left out has a probability far below the level, and is added to it."""
     return 4.2 + math.sqrt(2.0 * look[2])
 
 
@@ -147,7 +147,7 @@ def _probability(sides: _Sides, edge: _Edge, g: int, l: int, deviations: float) 
 
 @kernel
 def _stands(sides: _Sides, look: _SeenPair, box: _Box, d: int) -> bool:
-    """Whether a point with this D is found that is not rejected, among some."""
+    """Tell whether a point with this D is found that is not rejected, among some."""
     low, high = max(box[0], box[2] + d), min(box[1], box[3] + d)
     if low > high:
         return False
@@ -162,7 +162,7 @@ def _stands(sides: _Sides, look: _SeenPair, box: _Box, d: int) -> bool:
 
 @kernel
 def _all_rejected(sides: _Sides, look: _SeenPair, box: _Box, cell: tuple[int, int], fine: int) -> bool:
-    """Whether every point of the box with D in the cell is rejected, by cells of P_G no narrower than `fine`."""
+    """Tell whether every point of the box with D in the cell is rejected, by cells of P_G no narrower than `fine`."""
     d1, d2 = cell
     g, last = max(box[0], box[2] + d1), min(box[1], box[3] + d2)
     if g > last:

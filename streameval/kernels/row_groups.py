@@ -81,7 +81,7 @@ def sound_row_groups(
 
 @borrowing_kernel
 def _same(raw: Bytes, at: int, end: int, other: Bytes) -> bool:
-    """Whether some bytes are these; there are none where `at` is negative."""
+    """Tell whether some bytes are these; there are none where `at` is negative."""
     if at < 0:
         return other.size == 0
     same = end - at == other.size

@@ -100,7 +100,7 @@ def _add_grouped(
 
 @borrowing_kernel
 def places(keys: Words, key: Words) -> tuple[int, int]:
-    """How many keys are smaller than one, and how many equal it; as many as make whole stretches.
+    """Tell how many keys are smaller than one, and how many equal it; as many as make whole stretches.
 
     With sums of 32 bits, no branch and no rest, a compiler compares a stretch at once.
     """

@@ -77,7 +77,7 @@ def _sequence_gain(step: FloatArray, mu: float, q: float) -> float:
 
 @kernel
 def _stratum_gain(step: FloatArray, table: FloatArray, exact: bool, mu: float, q: float) -> float:
-    """The same of a stratum taken as one step."""
+    """Give the same of a stratum taken as one step."""
     w, n = int(step[WIDTH]), int(step[DRAWN])
     low, high = int(step[FOUND_LOW]), int(step[WIDTH] - step[DRAWN] + step[FOUND_HIGH])
     return stratum_gain(table, exact and mu * w < 300, mu, w, n, step[FOUND_HIGH], q, low, high)

@@ -72,7 +72,7 @@ def slide(labels: UInt8Array, start: int, shape: tuple[int, int, int], whole: In
 
 @kernel
 def _below(y1: int, r1: int, y2: int, r2: int) -> bool:
-    """Whether y1/r1 < y2/r2, where the two are equal as floats."""
+    """Tell whether y1/r1 < y2/r2, where the two are equal as floats."""
     difference = np.uint64(y1) * np.uint64(r2) - np.uint64(y2) * np.uint64(r1)
     return bool(np.int64(difference) < 0)
 

@@ -58,7 +58,7 @@ def _gain(rate: float, weight: Weight, q: float, untaken: float, negative: float
 
 @vector_kernel
 def _gain_at(rate: float, weight: Weight, stake: float, untaken: float, negative: float, positive: float) -> float:
-    """The same at any stake; never above it by rounding, and −∞ where the stake leaves a positive nothing."""
+    """Give the same at any stake; never above it by rounding, and −∞ where the stake leaves a positive nothing."""
     if rate >= 1:
         return -weight[0] * positive
     y, negative_factor = weight[1] / rate, 1 + (1 - rate) * stake

@@ -86,7 +86,7 @@ def _word(raw: Bytes, at: np.uint64) -> np.uint64:
 
 @kernel
 def _before(raw: Bytes, a: tuple[np.uint64, np.uint64], b: tuple[np.uint64, np.uint64]) -> bool:
-    """Whether the bytes at a place, given with their number, come before those at another one."""
+    """Tell whether the bytes at a place, given with their number, come before those at another one."""
     size, at = min(a[1], b[1]), np.uint64(0)
     while at + _8 <= size:
         one, other = _word(raw, a[0] + at), _word(raw, b[0] + at)
@@ -102,7 +102,7 @@ def _before(raw: Bytes, a: tuple[np.uint64, np.uint64], b: tuple[np.uint64, np.u
 
 @kernel
 def extremes(raw: Bytes, begin: Int64Array, size: Int64Array) -> tuple[int, int]:
-    """Which texts come first and last in the order of their bytes; (-1, -1) where all are null."""
+    """Tell which texts come first and last in the order of their bytes; (-1, -1) where all are null."""
     first, last = -1, -1
     low, high = (np.uint64(0), np.uint64(0)), (np.uint64(0), np.uint64(0))
     for i in range(begin.size):

@@ -103,7 +103,7 @@ def skip(raw: Bytes, at: int, kind: int) -> int:
 
 @borrowing_kernel
 def _skip_shallow(raw: Bytes, at: int, kind: int) -> int:
-    """The same of scalars in a list, in a struct or in a list of structs; `_DEEP` where there is more in it.
+    """Give the same of scalars in a list, in a struct or in a list of structs; `_DEEP` where there is more in it.
 
     It needs no memory: a footer has many of these.
     """
@@ -129,7 +129,7 @@ def _skip_shallow(raw: Bytes, at: int, kind: int) -> int:
 
 @owning_kernel
 def _skip_deep(raw: Bytes, at: int, kind: int) -> int:
-    """The same of any. A stack of our own: Numba's cache cannot hold a kernel that calls itself."""
+    """Give the same of any. A stack of our own: Numba's cache cannot hold a kernel that calls itself."""
     # how many elements each open container still has (-1: a struct, which ends itself), and their type
     left, inner = np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST, np.int64)
     depth = -1

@@ -109,7 +109,7 @@ def _positives(labels: UInt8Array, at: Int64Array) -> int:
 
 @kernel
 def _placed(keys: Words, labels: UInt8Array, at: Int64Array, rest: Words, word: Int64Array) -> bool:
-    """Whether some items are tied with no other; puts down a word of each: items before it, and its label."""
+    """Tell whether some items are tied with no other; puts down a word of each: items before it, and its label."""
     whole = keys.size - keys.size % STRETCH
     rest[:] = _LAST
     for i in range(whole, keys.size):

@@ -79,7 +79,7 @@ def _plain(values: AnyArray, told: Int64Array, first: int, wanted: Int64Array, f
 
 @kernel
 def _deltas(body: Bytes, at: int, rows: int, first: int, wanted: Int64Array, found: Int64Array) -> tuple[int, int]:
-    """The same of packed differences; the smallest is larger than the largest where they are damaged."""
+    """Give the same of packed differences; the smallest is larger than the largest where they are damaged."""
     mine, ends = np.empty(wanted.size, np.int64), np.empty(2, np.int64)
     for i in range(wanted.size):
         mine[i] = wanted[i] - first

@@ -180,7 +180,7 @@ class Kind:
         """
 
     def holds(self, summary: Mapping[str, Any], plan: Plan) -> bool:
-        """Whether results are of a plan as it is now."""
+        """Tell whether results are of a plan as it is now."""
         return summary["study"] in (plan.study_ids if self.rounds else (plan.plan_id,))
 
     def plan(

@@ -19,7 +19,7 @@ from streameval.types import Plan
 
 
 def summary_before(folder: Study, plan: Plan) -> Mapping[str, Any] | None:
-    """What the last evaluation of a plan said; None where there was none."""
+    """Say what the last evaluation of a plan said; None where there was none."""
     try:
         before = folder.summary()
     except (FileNotFoundError, StudyError):
@@ -77,6 +77,6 @@ def late_known_sentences(late: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _named(rule: Mapping[str, Any]) -> str:
-    """How a rule is called: the rule 'any', with the sources that it prefers."""
+    """Say how a rule is called: the rule 'any', with the sources that it prefers."""
     best = f" of {', then '.join(rule['prefer'])}" if rule["prefer"] else ""
     return f"the rule '{rule['vote']}'{best}"

@@ -34,7 +34,7 @@ class Planned:
 
     @property
     def doubts(self) -> list[str]:
-        """What to look at before any label is spent."""
+        """Say what to look at before any label is spent."""
         return [self.plan.location["doubt"]] if "doubt" in self.plan.location else []
 
     def facts(self, **more: Any) -> dict[str, Any]:

@@ -44,11 +44,11 @@ class BoundedMeasures(Protocol):
 
     @property
     def claim(self) -> Claim:
-        """What the bounds promise."""
+        """Give what the bounds promise."""
 
     @property
     def estimates(self) -> Basis:
-        """What estimates are made of."""
+        """Give what estimates are made of."""
 
     def bounds(self, question: Question) -> Bounds:
         """Bounds on a measure, and its estimate."""
@@ -105,7 +105,7 @@ class StudyResult(ShowsItself, Result):
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
-        """What they say, and what to run next as long as their plan is that of the study."""
+        """Say what they say, and what to run next as long as their plan is that of the study."""
         return self.text(self._plan(), str(self.folder)).paragraphs
 
     def _plan(self) -> Plan | None:
@@ -196,7 +196,7 @@ class StudyResult(ShowsItself, Result):
         raise InputError("many rankings have no slices", "slices are planned with --by COL")
 
     def conditions(self) -> tuple[Question, ...]:
-        """What `check` holds them against where no condition is given."""
+        """Give what `check` holds them against where no condition is given."""
         return ()
 
     def decided(self, question: Question, bounds: Bounds) -> Decision:

@@ -25,7 +25,7 @@ class SideBySide(ShowsItself, Tabular):
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
-        """What is compared, and every difference."""
+        """Say what is compared, and every difference."""
         return named(self.kind).compared.says(self)[1]
 
 
@@ -34,7 +34,7 @@ class Watched(ShowsItself, History):
 
     @property
     def notes(self) -> list[str]:
-        """What they come to, and what was not taken."""
+        """Say what they come to, and what was not taken."""
         notes = named(self.settings.kind).watched.says(self, _SHOWN)[1] if self.table.num_rows else []
         if self.waiting:
             notes = [*notes, f"{self.waiting}. It is taken when they are in, and what comes behind it; "

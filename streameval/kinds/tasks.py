@@ -25,11 +25,11 @@ class PlannedTasks:
         return plan
 
     def answered(self, folder: Study, plan: Plan) -> bool:
-        """Whether the labels that there are answer all that was asked; by default more of them always say more."""
+        """Tell whether the labels that there are answer all that was asked; by default more of them always say more."""
         return False
 
     def handed_out(self, folder: Study, plan: Plan, remaining: bool) -> BoolArray | None:
-        """Which planned items an export shows, in the plan's order; None stands for all.
+        """Tell which planned items an export shows, in the plan's order; None stands for all.
 
         Args:
             remaining: Whether items that have a label are left out; those whose label the plan reused always are.

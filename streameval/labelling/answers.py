@@ -253,7 +253,7 @@ def _parties(sources: Sequence[Source], people: Agreement) -> str:
 
 
 def _way_out(sources: Sequence[Source]) -> str:
-    """What makes one source of files that nothing tells apart but their names."""
+    """Say what makes one source of files that nothing tells apart but their names."""
     unsaid = [one for one in sources if not one.declared]
     if len(unsaid) < 2:
         return ""

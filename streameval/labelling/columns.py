@@ -67,7 +67,7 @@ def _field(connection: Connection, kinds: dict[str, str], name: str) -> str | No
 
 
 def _is_there(connection: Connection, field: str) -> bool:
-    """Whether a struct has a field, or any object one."""
+    """Tell whether a struct has a field, or any object one."""
     import duckdb
 
     try:

@@ -85,7 +85,7 @@ def _database_of(process: int) -> tuple[Connection, bool]:
 
 
 def _shows_bar(connection: Connection) -> bool:
-    """Whether a connection shows how far a query is: on standard output, where `--json` promises one object.
+    """Tell whether a connection shows how far a query is: on standard output, where `--json` promises one object.
 
     In a notebook without ipywidgets it does not, and DuckDB refuses the very word that would turn it off.
     """

@@ -50,11 +50,11 @@ class LabelWords:
         )
 
     def rest_is_negative(self, kind: str) -> bool:
-        """Whether words that nobody named are negative, in a column of a type."""
+        """Tell whether words that nobody named are negative, in a column of a type."""
         return bool(self.positive) and not self.negative and not is_number(kind)
 
     def unnamed(self, column: str, kind: str) -> str:
-        """Whether a label is a word that is neither named nor understood anyway."""
+        """Tell whether a label is a word that is neither named nor understood anyway."""
         named = is_among(column, (*self.positive, *self.negative))
         return f"({value_of(column, kind)[1]}) = 'unreadable' AND NOT {named}"
 
@@ -151,7 +151,7 @@ def chosen(answer: str, choice: str) -> str:
 
 
 def status_of(column: str) -> str:
-    """What a tool says of a piece of work as a state: rejected, skip or blank; null of one that counts."""
+    """Say what a tool says of a piece of work as a state: rejected, skip or blank; null of one that counts."""
     text = f"lower(trim({column}::VARCHAR))"
     return (
         f"CASE WHEN {text} IN {REJECTED} THEN 'rejected' WHEN {text} IN {SKIPPED} THEN 'skip' "

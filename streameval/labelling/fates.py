@@ -73,7 +73,7 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
 
 
 def _twice(ranks: pa.ChunkedArray) -> bool:
-    """Whether two rows are of one item: only then anybody says more than one thing of it."""
+    """Tell whether two rows are of one item: only then anybody says more than one thing of it."""
     known = ranks.drop_null()
     return bool(pc.count_distinct(known).as_py() < len(known))
 

@@ -59,7 +59,7 @@ def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
 
 
 def undecided_at(labels: Labels, rows: pa.Table) -> BoolArray:
-    """Which planned ranks have answers and no label of them."""
+    """Tell which planned ranks have answers and no label of them."""
     torn = rows.filter(pc.equal(rows.column("fate"), "contradictory")).column("rank").to_numpy()
     return ~labels.known & ((labels.votes > 0) | isin(labels.rank, torn))
 

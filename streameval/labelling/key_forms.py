@@ -37,22 +37,22 @@ _AS_INTEGERS = "give it as integers or as text: floats come of integers with gap
 
 
 def is_integer(kind: str) -> bool:
-    """Whether a type holds whole numbers."""
+    """Tell whether a type holds whole numbers."""
     return kind in _INTEGERS
 
 
 def is_whole(kind: str) -> bool:
-    """Whether a type holds nothing but whole numbers: an integer, or a decimal of scale 0."""
+    """Tell whether a type holds nothing but whole numbers: an integer, or a decimal of scale 0."""
     return is_integer(kind) or (kind.startswith("DECIMAL") and kind.endswith(",0)"))
 
 
 def is_float(kind: str) -> bool:
-    """Whether a type holds floats."""
+    """Tell whether a type holds floats."""
     return kind in _EXACT
 
 
 def is_number(kind: str) -> bool:
-    """Whether a type holds numbers."""
+    """Tell whether a type holds numbers."""
     return is_integer(kind) or is_float(kind) or kind.startswith("DECIMAL")
 
 
@@ -92,7 +92,7 @@ def item_value(column: str, kind: str, known: str) -> str:
 
 
 def ambiguous(column: str, kind: str, known: str) -> str:
-    """Whether a key may have been another one: of a number some digits are gone; as SQL.
+    """Tell whether a key may have been another one: of a number some digits are gone; as SQL.
 
     Args:
         known: SQL type of the items' column.
@@ -141,7 +141,7 @@ def refuse_ambiguous(connection: Connection, keys: Sequence[tuple[str, str]], ro
 
 
 def is_readable(kind: pa.DataType) -> bool:
-    """Whether DuckDB reads columns of a type: neither float16 nor decimals of 256 bits."""
+    """Tell whether DuckDB reads columns of a type: neither float16 nor decimals of 256 bits."""
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     return not (pa.types.is_float16(plain) or pa.types.is_decimal256(plain))
 
@@ -240,7 +240,7 @@ def _decimal(column: str, kind: str, scale: int) -> str:
 
 
 def _lost_of_decimal(text: str, scale: int) -> str:
-    """Whether a text may have been another decimal of a scale: one that went through a float, as SQL.
+    """Tell whether a text may have been another decimal of a scale: one that went through a float, as SQL.
 
     A decimal is written with all digits of its scale, a float beyond 2⁵³ of its units with fewer, or with noughts. One
     digit is what floats are written with, so that it tells nothing of a scale of 1.

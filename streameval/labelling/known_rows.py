@@ -137,7 +137,7 @@ class _DrawnReading:
         return table, None
 
     def by_key(self) -> tuple[pa.Table, pa.Table]:
-        """The same, and the keys as the list has them: one pass over the list's key columns."""
+        """Give the same, and the keys as the list has them: one pass over the list's key columns."""
         names = item_names(self.columns, self.listed.names, self.name, "the ranking",
                            lambda key: did_you_mean(key, list(self.listed.names)))  # fmt: skip
         rows: list[pa.Table] = []

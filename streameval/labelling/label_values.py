@@ -97,7 +97,7 @@ def refuse_words_of_no_row(columns: Iterable[pa.ChunkedArray], meaning: LabelMea
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column holds words, and not numbers or booleans."""
+    """Tell whether a column holds words, and not numbers or booleans."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
@@ -126,6 +126,6 @@ def _value(text: str | None, meaning: LabelMeaning) -> float | None:
 
 
 def _is_one(text: str, words: Sequence[str]) -> bool:
-    """Whether a label is one of some words; a number is, however it is written."""
+    """Tell whether a label is one of some words; a number is, however it is written."""
     word = text.strip().lower()
     return word in words or (is_finite(word) and float(word) in [float(one) for one in words if is_finite(one)])

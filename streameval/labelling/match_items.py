@@ -113,7 +113,7 @@ def _disagreeing(connection: Connection, names: tuple[str, str], join: str, know
 
 
 def agree(item: str, said: str) -> bool:
-    """Whether a text may be what programs made of an item's.
+    """Tell whether a text may be what programs made of an item's.
 
     >>> agree("=SUM(1)", "'=SUM(1)"), agree("00123", "123"), agree("MARCH1", "1-Mar"), agree("cat", "dog")
     (True, True, True, False)

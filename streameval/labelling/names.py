@@ -15,7 +15,7 @@ ANSWERS = SCORES | {
 
 
 def says(name: str, words: Collection[str]) -> bool:
-    """Whether one of the words is in a column's name.
+    """Tell whether one of the words is in a column's name.
 
     >>> says("model_score", SCORES), says("scored", SCORES)
     (True, False)

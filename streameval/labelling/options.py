@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def is_finite(word: str) -> bool:
-    """Whether a word is a number."""
+    """Tell whether a word is a number."""
     try:
         return isfinite(float(word))
     except ValueError:
@@ -105,7 +105,7 @@ class LabelMeaning(NamedWords):
 
     @property
     def level(self) -> tuple[str, float] | None:
-        """Which grades are positive: those that are ">" or ">=" a number."""
+        """Tell which grades are positive: those that are ">" or ">=" a number."""
         if self.relevant is None:
             return None
         if (found := _LEVEL.fullmatch(str(self.relevant))) is None or not is_finite(found[2]):

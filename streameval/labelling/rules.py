@@ -173,7 +173,7 @@ def _refuse_unreached(answers: pa.ChunkedArray, rule: VoteRule) -> None:
 
 
 def _is_odd(value: pa.ChunkedArray, rule: VoteRule) -> pa.ChunkedArray:
-    """Which values are no vote of a rule without threshold."""
+    """Tell which values are no vote of a rule without threshold."""
     if rule.name == "mean":
         return pc.or_(pc.less(value, 0.0), pc.greater(value, 1.0))
     return pc.and_(pc.not_equal(value, 0.0), pc.not_equal(value, 1.0))

@@ -79,7 +79,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """How it is called: by one or two files, or by the first of more."""
+        """Say how it is called: by one or two files, or by the first of more."""
         names = [short(one) for one in self.origins]
         return f"{names[0]} and {len(names) - 1:,} more files" if len(names) > 2 else " and ".join(names)
 
@@ -131,7 +131,7 @@ def _teams(named: dict[str, set[tuple[Any, ...]]]) -> list[list[str]]:
 
 
 def _parts_of_one(answers: pa.Table, files: Sequence[str]) -> bool:
-    """Whether files share no item, or one holds all that the other says."""
+    """Tell whether files share no item, or one holds all that the other says."""
     first = answers.filter(pc.invert(pc.is_in(answers.column("fate"), value_set=pa.array(["repeat", "control"]))))
     votes = {origin: answers for origin, answers in _by_origin(first, "rank", "value").items() if origin in files}
     items = {origin: {rank for rank, _ in answers} for origin, answers in votes.items()}
@@ -141,7 +141,7 @@ def _parts_of_one(answers: pa.Table, files: Sequence[str]) -> bool:
 
 
 def _by_origin(table: pa.Table, *names: str) -> dict[str, set[tuple[Any, ...]]]:
-    """What some columns hold together, in the rows of every origin."""
+    """Say what some columns hold together, in the rows of every origin."""
     groups: dict[str, set[tuple[Any, ...]]] = {}
     once = table.group_by(["origin", *names], use_threads=False).aggregate([])  # in the order in which they came
     for origin, *values in zip(*(once.column(name).to_pylist() for name in ("origin", *names)), strict=True):
@@ -251,7 +251,7 @@ def answers_by_hand(rows: pa.Table) -> Answers:
 
 
 def _again(by_hand: Answers, hand: Hand, other: Hand) -> bool:
-    """Whether another hand gave all these answers too, and yet both count."""
+    """Tell whether another hand gave all these answers too, and yet both count."""
     if hand.voter is not None and hand.voter == other.voter:  # the same annotator's: they count once
         return False
     if None not in (hand.source, other.source) and hand.source != other.source:

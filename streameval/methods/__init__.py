@@ -76,7 +76,7 @@ class Method(Protocol):
 
     @property
     def looks(self) -> int:
-        """How often the plan may be evaluated and enlarged."""
+        """Tell how often the plan may be evaluated and enlarged."""
         return 1
 
     @property

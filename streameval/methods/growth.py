@@ -29,5 +29,5 @@ class Growth:
 
     @property
     def request(self) -> dict[str, Any]:
-        """What is kept of it in plan.json."""
+        """Say what is kept of it in plan.json."""
         return {name: value for name, value in asdict(self).items() if value is not None and value is not False}

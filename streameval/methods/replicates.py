@@ -113,7 +113,7 @@ def replicate(
 
 
 def _holds(curve: Curve, total: Int64Array) -> bool:
-    """Whether the truth is inside at every rank: between breakpoints the bounds follow from those at them."""
+    """Tell whether the truth is inside at every rank: between breakpoints the bounds follow from those at them."""
     envelope = curve.envelope
     truth = total[envelope.rank]
     return bool(np.all(envelope.lower <= truth + 1e-9) and np.all(truth <= envelope.upper + 1e-9))

@@ -39,7 +39,7 @@ class Sampled(Method):
             raise InputError(f"--min-precision is {self.min_precision}, outside (0, 1]", "0.5 is the default")
 
     def claim_of(self, plan: Plan, labels: Labels) -> Claim:
-        """What the bounds promise: nothing is left to chance where every item is labelled."""
+        """Give what the bounds promise: nothing is left to chance where every item is labelled."""
         from streameval.types import Claim
 
         if plan.table.num_rows == plan.n_items and bool(labels.known.all()):

@@ -40,12 +40,12 @@ class InStages(Sampled):
 
     @property
     def looks(self) -> int:
-        """How often the plan may be evaluated and enlarged."""
+        """Tell how often the plan may be evaluated and enlarged."""
         return self.stages if self.growing else 1
 
     @property
     def batches(self) -> int:
-        """How many batches the tasks come in."""
+        """Tell how many batches the tasks come in."""
         return 1 if self.growing else self.stages
 
 

@@ -66,7 +66,7 @@ def _refuse_words(array: npt.NDArray[Any], name: str) -> None:
 
 
 def _positive(labels: npt.NDArray[Any], pos_label: Label | None) -> BoolArray:
-    """Which items are positive."""
+    """Tell which items are positive."""
     if pos_label is not None:
         return np.asarray(labels == pos_label, dtype=np.bool_)
     _refuse_words(labels, "y_true")

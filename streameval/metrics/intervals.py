@@ -154,7 +154,7 @@ class SampledList:
         return self.counted.totals.n_items, self.counted.totals.positives
 
     def is_tied(self, k: int) -> bool:
-        """Whether items on both sides of a cutoff have one score."""
+        """Tell whether items on both sides of a cutoff have one score."""
         before, _, size, _ = self.counted.places.group_at(k)
         return before + size > k
 

@@ -254,7 +254,7 @@ class ScoredPrecisionRecallEvaluation:
 
     @property
     def _some_positives(self) -> int:
-        """The same to divide by: 1 where there are none, and nothing was found."""
+        """Give the same to divide by: 1 where there are none, and nothing was found."""
         return self._positives or 1
 
     @property

@@ -55,13 +55,13 @@ class ByScore:
         return self.options.score or ""
 
     def description(self) -> dict[str, Any]:
-        """What the rows and their order are, JSON-ready."""
+        """Say what the rows and their order are, JSON-ready."""
         whole = {"key_as_whole_numbers": list(self.whole)} if self.whole else {}
         return {**self.rows.facts(), **describe(self.options), **whole}
 
     @cached_property
     def order(self) -> ScoreOrder:
-        """How its scores are ordered."""
+        """Tell how its scores are ordered."""
         return order_of(self.rows.types(self.score), self.score, self.options.ascending, self.options.nan)
 
     @cached_property
@@ -88,7 +88,7 @@ class ByScore:
 
     @property
     def may_be_stored(self) -> bool:
-        """Whether statistics allow the rows to be stored in this order; without statistics, they may be."""
+        """Tell whether statistics allow the rows to be stored in this order; without statistics, they may be."""
         if self.bounds is None:
             return True
         first, last = self.bounds

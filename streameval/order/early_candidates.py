@@ -219,7 +219,7 @@ class EarlyCandidates:
 
 
 def _alike(sample: Int64Array, counts: Int64Array) -> bool:
-    """Whether both may be counts of rows drawn from one list: chi-squared of groups of about equal content."""
+    """Tell whether both may be counts of rows drawn from one list: chi-squared of groups of about equal content."""
     share = np.arange(1, _GROUPS) * (sample.sum() / _GROUPS)
     edges = unique(0, np.searchsorted(np.cumsum(sample), share))
     a, b = (np.add.reduceat(one, edges) for one in (sample, counts))

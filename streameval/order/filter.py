@@ -70,7 +70,7 @@ class StageFilter:
         return self._descend(bins[rows].astype(np.int64), words)
 
     def place_words(self, items: OrderWords) -> tuple[Int64Array, OrderWords]:
-        """The same for items whose words are known."""
+        """Give the same for items whose words are known."""
         bins = self.first.place(items.key, items.hash, 0, np.empty(items.key.size, np.uint32))
         rows = np.empty(items.key.size, np.uint32)
         rows = rows[: keep_open(bins, self.open_bins, rows)]

@@ -115,7 +115,7 @@ def _type_of_both(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether keys of a type are numbers, whose hash depends on their type."""
+    """Tell whether keys of a type are numbers, whose hash depends on their type."""
     return family(kind) in ("whole numbers", "floats")
 
 
@@ -236,7 +236,7 @@ def in_plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def is_plain(kind: pa.DataType) -> bool:
-    """Whether JSON has keys of this type as they are."""
+    """Tell whether JSON has keys of this type as they are."""
     return family(kind) in ("text", "floats", "booleans") or pa.types.is_integer(stored_type(kind))
 
 

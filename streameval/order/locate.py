@@ -67,7 +67,7 @@ class Search:
 
     @property
     def hashed(self) -> str:
-        """Whether a stage splits by tie hash, so that every row needs its own ("now"), or none does ("later")."""
+        """Tell whether a stage splits by tie hash, so that every row needs its own ("now"), or none does ("later")."""
         deep = any(np.any(stage.kind >= HASH) for stage in self.stages if isinstance(stage, Stage))
         return "now" if deep else "later"
 
@@ -176,7 +176,7 @@ def _sorted(items: OrderWords) -> Int64Array:
 
 
 def _same_score(items: OrderWords, order: Int64Array) -> BoolArray:
-    """Whether each item, in some order, has the score of the one before it; of all but the first."""
+    """Tell whether each item, in some order, has the score of the one before it; of all but the first."""
     key = items.key[order]
     same: BoolArray = key[1:] == key[:-1]
     if items.low.size:

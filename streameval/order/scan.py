@@ -223,7 +223,7 @@ class Scan:
         return [self.score]
 
     def elsewhere(self, units: Sequence[Unit]) -> Scan:
-        """The same on a worker, which has some of the units and can hash no others."""
+        """Give the same on a worker, which has some of the units and can hash no others."""
         return replace(self, units=units, key_hashes=_not_here, skipped=SkippedRows.none(), threads=1)
 
     def column(self, unit: Unit) -> pa.ChunkedArray:

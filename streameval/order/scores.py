@@ -118,7 +118,7 @@ class ScoreOrder:
             yield first, room[: some.size], missing
 
     def widening(self, bits: int) -> UInt64Array:
-        """What makes a word of so many bits a key; see `kernels.bins.open_rows`."""
+        """Give what makes a word of so many bits a key; see `kernels.bins.open_rows`."""
         half = [_HALF_BITS, self.flip & np.uint64(LAST32), np.uint64(LAST32)]
         return np.array(half if bits == 32 else [0, 0, LAST], np.uint64)
 

@@ -64,7 +64,7 @@ class BetPlan:
         return np.array([first * 2.0**j for j in range(max(1, math.floor(math.log2(_LARGEST / first)) + 1))])
 
     def steps(self, classes: Int64Array, labels: Int8Array) -> tuple[BetSteps, BetSteps]:
-        """What evidence for a larger difference, and for a smaller one, is made of, as far as the walk goes."""
+        """Give what evidence for a larger difference, and for a smaller one, is made of, as far as the walk goes."""
         classes, labels = np.array(classes, np.int64), np.array(labels, np.int8)
         if (np.bincount(classes, minlength=self.sizes.size) > self.sizes).any():
             raise InputError("more labels than there are items in a class", "give every item once, with its class")

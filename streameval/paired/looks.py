@@ -20,7 +20,7 @@ def count_error(confidence: float, cutoffs: int, looks: Looks) -> float:
 
 
 def bet_error(confidence: float, cutoffs: int, looks: Looks) -> float:
-    """The same of `bet`."""
+    """Give the same of `bet`."""
     return (1 - _COUNT[looks]) * (1 - confidence) / (2 * cutoffs)
 
 

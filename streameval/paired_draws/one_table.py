@@ -99,7 +99,7 @@ class Pairing(Task[TopScan]):
         return _Pairs(scan, self, TopReader(scan), self.tally.zero())
 
     def table(self, kept: KeptColumns, key: pa.Schema, where: str) -> pa.Table:
-        """Those of the rows kept that are drawn; an `InputError` names keys that stand at several of the rows."""
+        """Give those of the rows kept that are drawn; an `InputError` names keys that stand at several of the rows."""
         kept = in_draw_order(kept, key, where)
         kept = some(kept, self.rates.drawn(kept["u"], kept["first 0"], kept["first 1"]))
         columns = {

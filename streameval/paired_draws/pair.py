@@ -37,7 +37,7 @@ class CutoffRates:
     known: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
 
     def kept(self, hashes: UInt64Array, first: Int64Array) -> BoolArray:
-        """Whether rows are kept whose first top of either ranking is that of cutoff `first`, in 0..m-1.
+        """Tell whether rows are kept whose first top of either ranking is that of cutoff `first`, in 0..m-1.
 
         Whatever cutoff of the other ranking holds them first, or none, those that are `drawn` are among them.
         """
@@ -46,13 +46,13 @@ class CutoffRates:
         return kept
 
     def drawn(self, hashes: UInt64Array, first_a: Int64Array, first_b: Int64Array) -> BoolArray:
-        """Whether items are drawn: at the largest rate of the cutoffs at which they gain or lose, or if known."""
+        """Tell whether items are drawn: at the largest rate of the cutoffs at which they gain or lose, or if known."""
         drawn = below(hashes, item_probability(first_a, first_b, self.rate))
         known: BoolArray = self.among_known(hashes) & (first_a != first_b)
         return drawn | known
 
     def among_known(self, hashes: UInt64Array) -> BoolArray:
-        """Which hashes are known."""
+        """Tell which hashes are known."""
         if not self.known.size:
             return np.zeros(hashes.size, np.bool_)
         at = np.minimum(np.searchsorted(self.known, hashes), self.known.size - 1)
@@ -61,7 +61,7 @@ class CutoffRates:
 
 
 def below(hashes: UInt64Array, rate: FloatArray) -> BoolArray:
-    """Which items are drawn: those whose hash is less than their rate times 2⁶⁴; a rate of 1 draws all."""
+    """Tell which items are drawn: those whose hash is less than their rate times 2⁶⁴; a rate of 1 draws all."""
     drawn: BoolArray = (hashes < limits(rate)) | (rate >= 1)
     return drawn
 
@@ -106,7 +106,7 @@ class CutoffCounts:
 
 
 def _steps(cells: Int64Array) -> Int64Array:
-    """What each cutoff adds to gains, losses and both tops: its sums along the cutoffs are counts."""
+    """Give what each cutoff adds to gains, losses and both tops: its sums along the cutoffs are counts."""
     above, below = np.tril(cells, -1), np.triu(cells, 1)  # of gains first_b < first_a, of losses first_a < first_b
     gains = above.sum(axis=1) - above.sum(axis=2)
     losses = below.sum(axis=2) - below.sum(axis=1)
@@ -175,7 +175,7 @@ class Pair:
         return self.a.fingerprint == self.b.fingerprint and self.a.rows.source == self.b.rows.source
 
     def checked(self) -> Pair:
-        """The same with ties of both orders broken by the hash of the key; an `InputError` where that cannot be.
+        """Give the same with ties of both orders broken by the hash of the key; an `InputError` where that cannot be.
 
         Otherwise ties alone would be gains and losses.
         """
@@ -195,7 +195,7 @@ class Pair:
         return replace(self, a=tied_a, b=tied_b)
 
     def _meet(self, name: str, rankings: Sequence[Ranking]) -> bool:
-        """Whether keys of both lists may be equal: text meets UUIDs if that of the first row is one."""
+        """Tell whether keys of both lists may be equal: text meets UUIDs if that of the first row is one."""
         if len({family(plain_type(one, name)) for one in rankings}) == 1:
             return True
         if self.shared.get(name) != pa.uuid():

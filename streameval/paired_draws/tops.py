@@ -92,7 +92,7 @@ def keys_of(columns: KeptColumns, key: pa.Schema) -> pa.Array:
 
 
 def keys_of_table(table: pa.Table) -> pa.Array:
-    """The same of a table of the key columns."""
+    """Give the same of a table of the key columns."""
     parts = [pa.concat_arrays([*column.chunks, pa.array([], column.type)]) for column in table.columns]
     return parts[0] if len(parts) == 1 else pa.StructArray.from_arrays(parts, names=table.column_names)
 
@@ -136,7 +136,7 @@ class TopScan:
         return [name for one in self.tops for name in one.columns]
 
     def elsewhere(self, units: Sequence[Unit]) -> TopScan:
-        """The same on a worker, which has some of the units."""
+        """Give the same on a worker, which has some of the units."""
         return replace(self, units=units, tops=tuple(one.elsewhere() for one in self.tops), threads=1)
 
 
@@ -252,7 +252,7 @@ class Tops:
         return np.uint64(self.ends[0, -1])
 
     def elsewhere(self) -> Tops:
-        """The same on a worker."""
+        """Give the same on a worker."""
         return self if self.scan is None else replace(self, scan=self.scan.elsewhere(()))
 
     def blocks(self, unit: Unit, buffers: Buffers) -> Iterator[tuple[int, Keys]]:
@@ -322,7 +322,7 @@ def _before(words: UInt64Array, after: UInt64Array) -> BoolArray:
 
 
 def may_hold(ranking: Ranking, tops: Tops, units: Sequence[Unit]) -> BoolArray:
-    """Which units may hold rows of a top, according to statistics."""
+    """Tell which units may hold rows of a top, according to statistics."""
     if tops.scan is None:
         first = np.array([unit.first_position for unit in units], np.uint64)
     elif isinstance(ranking.order, ByScore) and ranking.order.bounds is not None:

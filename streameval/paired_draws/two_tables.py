@@ -115,7 +115,7 @@ def _some_hashes(scan: TopScan) -> UInt64Array:
 
 
 def _any_of(hashes: UInt64Array, ranking: Ranking, pair: Pair) -> bool:
-    """Whether a table has a key with one of some hashes."""
+    """Tell whether a table has a key with one of some hashes."""
     key = list(pair.key)
     tables = (as_whole(unit.read(key).select(key), pair.whole) for unit in ranking.rows.units(key[0]))
     return any(bool(isin(key_hashes(table), hashes).any()) for table in tables)
@@ -150,7 +150,7 @@ class KeySpill:
         self._spill.add_rows(part, hashes)
 
     def part(self, part: int) -> Hashes:
-        """What was kept of one part, in any order."""
+        """Give what was kept of one part, in any order."""
         rows = self._spill.whole(part)
         return rows.column("low"), rows.column("high"), rows.column("code").astype(np.int64)
 

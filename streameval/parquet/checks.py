@@ -64,7 +64,7 @@ def stored_chunk(leaf: Leaf, codec: int, rows: int, values: int, pages: Int64Arr
 
 
 def is_coded(pages: Int64Array) -> bool:
-    """Whether pages begin with a dictionary."""
+    """Tell whether pages begin with a dictionary."""
     return len(pages) > 0 and int(pages[0, headers.PAGE_TYPE]) == DICTIONARY_PAGE
 
 
@@ -177,7 +177,7 @@ def _overfull(chunk: Chunk, dictionary: Int64Array) -> InputError:
 
 
 def is_overlong(leaf: Leaf, values: int, pages: Int64Array, limit: int) -> bool:
-    """Whether values of one length take more than a limit, bytes, and each of them more than any page.
+    """Tell whether values of one length take more than a limit, bytes, and each of them more than any page.
 
     The length is wrong, or all of them are null: in Arrow a null takes as much as a value.
 
@@ -286,7 +286,7 @@ def _all_at_once(pages: Pages, raw: UInt8Array, at: Int64Array, limit: int) -> I
 
 
 def _one_by_one(pages: Pages, raw: UInt8Array, begins: Int64Array, limit: int) -> Int64Array:
-    """The same of pages of any kind; says what is wrong."""
+    """Give the same of pages of any kind; says what is wrong."""
     heads = np.empty((len(begins), headers.N_HEADER + 2), np.int64)
     used = pages.used.tolist()
     chunks = {i: pages.chunks[i] for i in used}

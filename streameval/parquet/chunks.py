@@ -115,7 +115,7 @@ class Chunks:
 
     @property
     def indexed(self) -> BoolArray:
-        """Whether each has an offset index."""
+        """Tell whether each has an offset index."""
         return np.asarray(self.facts[:, kernels.INDEX_AT] > 0)
 
     @cached_property

@@ -50,7 +50,7 @@ class _Codecs(threading.local):
         self._made: dict[int, pa.Codec] = {}
 
     def of(self, codec: int) -> pa.Codec:
-        """That with Parquet's number."""
+        """Give that with Parquet's number."""
         if codec not in self._made:
             self._made[codec] = pa.Codec(_CODECS[codec])
         return self._made[codec]

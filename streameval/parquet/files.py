@@ -72,7 +72,7 @@ def list_files(
 
 
 def _real(path: str, folders: dict[str, str]) -> str:
-    """Where a local file is; `folders` are those whose place is known."""
+    """Tell where a local file is; `folders` are those whose place is known."""
     if os.path.islink(path):
         return os.path.realpath(path)
     folder, name = os.path.split(path)
@@ -100,7 +100,7 @@ def _expand(source: str, file_order: str | None, links: list[str]) -> list[DataF
 
 
 def _objects(path: str, file_order: str | None) -> list[DataFile]:
-    """The same of an object store, from one listing."""
+    """Give the same of an object store, from one listing."""
     from streameval.stores.listing import kind_of, matches, walk
 
     kind = kind_of(path)
@@ -198,7 +198,7 @@ def _refuse_table_formats(folder: str) -> None:
 
 
 def _refuse_table_file(root: str, name: str) -> None:
-    """The same by the name of one of its files."""
+    """Give the same by the name of one of its files."""
     parts = f"{root}/{name}".split("/")
     if "_delta_log" in parts:
         raise _is_table("/".join(parts[: parts.index("_delta_log")]), "Delta")
@@ -215,17 +215,17 @@ def _is_table(folder: str, kind: str) -> InputError:
 
 
 def holds_parquet(path: str) -> bool:
-    """Whether a local path is called as Parquet files are, or is a folder with one of them."""
+    """Tell whether a local path is called as Parquet files are, or is a folder with one of them."""
     return _is_parquet(path) or (os.path.isdir(path) and any(map(_is_parquet, below(path))))
 
 
 def is_text(path: str) -> bool:
-    """Whether a file is called as texts are, packed by gzip or not."""
+    """Tell whether a file is called as texts are, packed by gzip or not."""
     return path.lower().removesuffix(".gz").endswith(_TEXTS)
 
 
 def has_pattern(path: str) -> bool:
-    """Whether a path may be one for several files."""
+    """Tell whether a path may be one for several files."""
     return bool(_GLOB.search(path))
 
 

@@ -60,7 +60,7 @@ class FooterBytes:
 
     @classmethod
     def of_one(cls, file: DataFile, state: State, end: bytes) -> FooterBytes:
-        """That of one file."""
+        """Give that of one file."""
         spans = np.array([[0, len(end) - LAST, state[0]]], np.int64)
         return cls([file], [state], [hashlib.sha256(end).hexdigest()], np.frombuffer(end, np.uint8), spans)
 
@@ -68,7 +68,7 @@ class FooterBytes:
         return len(self.files)
 
     def after(self, first: int) -> FooterBytes:
-        """Those from some file on."""
+        """Give those from some file on."""
         if not first:
             return self
         return FooterBytes(self.files[first:], self.states[first:], self.digests[first:], self.raw, self.spans[first:])
@@ -231,7 +231,7 @@ class _CheckedChunk:
     leaf: int
 
     def fault(self, wrong: int, own: Int64Array, facts: Int64Array) -> InputError:
-        """What is wrong there; `facts` are those of the row group."""
+        """Give what is wrong there; `facts` are those of the row group."""
         where, rows = f"{self.path}: row group {self.group}", int(own[kernels.ROWS])
         if wrong == check.LACKING:
             return InputError(f"{where} cannot be read: the Parquet footer is corrupt there")
@@ -295,14 +295,14 @@ class Footer:
 
     @cached_property
     def anywhere(self) -> Footer:
-        """The same for processes of another working directory, and without statistics; row groups share it."""
+        """Give the same for processes of another working directory, and without statistics; row groups share it."""
         path = self.file.path
         file = replace(self.file, path=path if is_remote(path) else os.path.abspath(path))
         return replace(self, file=file, score_bounds=None)
 
     @cached_property
     def is_small(self) -> bool:
-        """Whether its file is best read whole, with many like it, though some columns may not be wanted.
+        """Tell whether its file is best read whole, with many like it, though some columns may not be wanted.
 
         It has one row group: more of them are found and decoded together as they are.
         """

@@ -65,7 +65,7 @@ def key_values(raw: bytes) -> bytes:
 
 
 def find_fields(raw: bytes, stop: int = 4) -> tuple[Int64Array, bool]:
-    """What `streameval.kernels.parquet.find_fields` finds from the beginning on, and what it returns."""
+    """Give what `streameval.kernels.parquet.find_fields` finds from the beginning on, and what it returns."""
     found = np.full(kernels.N_FOUND, -1, dtype=np.int64)
     stopped = bool(kernels.find_fields(np.frombuffer(raw, np.uint8), 0, 0, stop, found))
     if stopped and min(found[: kernels.GROUPS_AT].tolist()) < 0:

@@ -22,7 +22,7 @@ _BUCKET_BITS = 12
 
 
 def changes(values: Int64Array) -> Int64Array:
-    """Where values begin that differ from the one before; the first does.
+    """Tell where values begin that differ from the one before; the first does.
 
     >>> changes(np.array([4, 4, 7, 4])).tolist()
     [0, 2, 3]
@@ -99,7 +99,7 @@ class Pages:
 
     @cached_property
     def ranges(self) -> Int64Array:
-        """What has to be read, as rows of offset and bytes: dictionaries, then pages."""
+        """Give what has to be read, as rows of offset and bytes: dictionaries, then pages."""
         coded = self.dictionaries[self.used]
         return np.concatenate([coded[coded[:, 1] > 0], self.places[:, :2]])
 
@@ -110,7 +110,7 @@ class Pages:
 
     @property
     def positions(self) -> Int64Array:
-        """Where the wanted rows lie among the rows of these pages."""
+        """Tell where the wanted rows lie among the rows of these pages."""
         rows = self.places[:, ROWS]
         shift = np.cumsum(rows) - rows - self.places[:, FIRST]
         return np.asarray(self.own + np.repeat(shift, self.places[:, END] - self.places[:, BEGIN]), dtype=np.int64)
@@ -152,7 +152,7 @@ class Run:
 
 
 def stated_of(runs: Sequence[Run]) -> list[Statistics]:
-    """What is stated of the values of each page of a leaf: of its chunk, in the column index, in its header.
+    """Give what is stated of the values of each page of a leaf: of its chunk, in the column index, in its header.
 
     First rows are counted over the pages of all runs.
     """

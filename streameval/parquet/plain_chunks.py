@@ -75,7 +75,7 @@ def _hold(
     leaf: Chunks, groups: Sequence[int], kind: pa.DataType,
     found: tuple[Int64Array, UInt8Array, Int64Array, Int64Array, Int64Array],
 ) -> bool:  # fmt: skip
-    """Whether labels, none of them null, are shown to keep to what is stated of their chunks and pages.
+    """Tell whether labels, none of them null, are shown to keep to what is stated of their chunks and pages.
 
     Args:
         kind: Of the column.
@@ -204,7 +204,7 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
 
 
 def _pays(footer: Footer, groups: Sequence[int]) -> bool:
-    """Whether a kernel should decode a column of row groups: Arrow has taken as long as it takes to load one."""
+    """Tell whether a kernel should decode a column of row groups: Arrow has taken as long as it takes to load one."""
     return not is_small(int(footer.row_group_rows[groups].sum()) // _ROWS)
 
 
@@ -218,7 +218,7 @@ def _by_arrow(footer: Footer, group: int, column: str, values: AnyArray, order: 
 
 
 def _is_plain(leaves: Sequence[Chunks], codec: int) -> bool:
-    """Whether a column may have a number or boolean a row, in pages that are quickly decompressed."""
+    """Tell whether a column may have a number or boolean a row, in pages that are quickly decompressed."""
     leaf = leaves[0].leaf
     flat = len(leaves) == 1 and len(leaf.path) == 1 and not leaf.max_rep and leaf.max_def <= 1
     return flat and codec not in _SLOW and (leaf.physical == _BOOLEAN or leaf.physical in NUMBERS)
@@ -267,7 +267,7 @@ def _pages(checked: SoundChunk, raw: memoryview, stored: np.dtype[Any]) -> Itera
 
 
 def _are_plain(pages: Int64Array, nullable: bool) -> bool:
-    """Whether headers of data pages say that values are plain."""
+    """Tell whether headers of data pages say that values are plain."""
     levels = pages[:, [headers.LEVELS, headers.REPETITIONS]]
     return bool(
         np.all(pages[:, headers.ENCODING] == plain.PLAIN)

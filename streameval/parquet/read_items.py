@@ -32,7 +32,7 @@ _TOGETHER = 1 << 25
 
 
 def leaf_count(kind: pa.DataType) -> int:
-    """How many leaf columns a type is stored in."""
+    """Tell how many leaf columns a type is stored in."""
     if isinstance(kind, pa.BaseExtensionType):
         return leaf_count(kind.storage_type)
     if pa.types.is_struct(kind):
@@ -285,7 +285,7 @@ class ReadJob:
 
     @cached_property
     def _ranges(self) -> list[tuple[Footer, list[Int64Array]]]:
-        """What has to be read, by file."""
+        """Give what has to be read, by file."""
         by_file = zip(*self.located, strict=True)
         return [(of[0].footer, [pages.ranges for column in of for pages in column.pages]) for of in by_file]
 
@@ -315,7 +315,7 @@ def find_job(parts: Sequence[Part], columns: Sequence[str]) -> ReadJob:
 
 
 def _steps(parts: Sequence[Part], n_columns: int) -> int:
-    """How much there is to look at: footers, twice; wanted rows; and of pages 100 bytes for 20,000 rows or so."""
+    """Tell how much there is to look at: footers, twice; wanted rows; and of pages 100 bytes for 20,000 rows or so."""
     footers = {part.footer.file.path: part.footer.length for part in parts}
     return 2 * sum(footers.values()) + n_columns * sum(part.rows.size // 3 + part.n_group_rows // 200 for part in parts)
 

@@ -61,7 +61,7 @@ class Leaf:
 
     @property
     def depth(self) -> int:
-        """How many structs there are above it, where it is read as a field of them; else 0."""
+        """Tell how many structs there are above it, where it is read as a field of them; else 0."""
         return 0 if self.column == self.path[0] else len(self.path) - 1
 
 
@@ -79,7 +79,7 @@ class Column:
 
     @property
     def is_single(self) -> bool:
-        """Whether it is one leaf, which is not within a list."""
+        """Tell whether it is one leaf, which is not within a list."""
         return len(self.leaves[0].path) == 1 + self.leaves[0].depth
 
 

@@ -176,7 +176,7 @@ def _decoded(raw: UInt8Array, schema: bytes, read: Sequence[_SmallChunks]) -> pa
 
 
 def _kept(table: pa.Table, read: Sequence[_SmallChunks]) -> bool:
-    """Whether values are shown to keep to what is stated of them."""
+    """Tell whether values are shown to keep to what is stated of them."""
     try:
         for column, chunks in zip(table.columns, read, strict=True):
             check_values(column, 0, chunks.stated, chunks.leaf, "")

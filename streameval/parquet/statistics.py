@@ -61,15 +61,15 @@ class Statistics:
 
     @property
     def bounded(self) -> BoolArray:
-        """Whether each has a bound."""
+        """Tell whether each has a bound."""
         return np.asarray(np.any(self.fields[:, _ENDS] >= 0, axis=1))
 
     def chosen(self, which: slice | Int64Array) -> Statistics:
-        """Those of some of the stretches."""
+        """Give those of some of the stretches."""
         return replace(self, first=self.first[which], rows=self.rows[which], fields=self.fields[which])
 
     def within(self, first: int, rows: int) -> Statistics:
-        """Those of the stretches that hold some of the rows from `first` on."""
+        """Give those of the stretches that hold some of the rows from `first` on."""
         begin = np.searchsorted(self.first + self.rows, first, side="right")
         return self.chosen(slice(int(begin), int(np.searchsorted(self.first, first + rows))))
 
@@ -116,7 +116,7 @@ def nothing_of(first: Int64Array, rows: Int64Array) -> Statistics:
 
 
 def joined(some: Sequence[Statistics], first: Int64Array, rows: Int64Array) -> Statistics:
-    """Those from one source, one after another, of the rows that are given."""
+    """Give those from one source, one after another, of the rows that are given."""
     fields = np.concatenate([one.fields for one in some])
     if len(some) == 1:
         return Statistics(some[0].source, first, rows, some[0].raw, fields)
@@ -127,7 +127,7 @@ def joined(some: Sequence[Statistics], first: Int64Array, rows: Int64Array) -> S
 
 
 def states_anything(pages: Int64Array) -> bool:
-    """Whether a header of a data page states anything of its values."""
+    """Tell whether a header of a data page states anything of its values."""
     nulls, told = pages[:, headers.PAGE_NULLS], pages[:, headers.STATED : headers.N_HEADER]
     return bool(nulls.max(initial=-1) >= 0 or told.max(initial=-1) >= 0)
 
@@ -135,7 +135,7 @@ def states_anything(pages: Int64Array) -> bool:
 def of_headers(
     raw: memoryview, at: Int64Array, rows: tuple[Int64Array, Int64Array], pages: Int64Array
 ) -> list[Statistics]:
-    """What the headers of data pages state of their values.
+    """Give what the headers of data pages state of their values.
 
     Args:
         at (int64 array): Where each begins in `raw`.
@@ -167,11 +167,11 @@ class ChunkBounds:
 
     @classmethod
     def joined(cls, some: Sequence[ChunkBounds]) -> ChunkBounds:
-        """Those of one column after another, of one type."""
+        """Give those of one column after another, of one type."""
         return cls(np.concatenate([one.known for one in some]), np.concatenate([one.ends for one in some]))
 
     def chosen(self, chunks: slice | BoolArray) -> ChunkBounds:
-        """Those of some of the chunks."""
+        """Give those of some of the chunks."""
         return ChunkBounds(self.known[chunks], self.ends[chunks])
 
 
@@ -270,7 +270,7 @@ def check_values(
 
 
 def unproven_of(values: pa.ChunkedArray, first: int, stated: Sequence[Statistics], leaf: Leaf) -> list[Statistics]:
-    """What values are not quickly shown to keep to, of what is stated of rows from `first` on."""
+    """Give what values are not quickly shown to keep to, of what is stated of rows from `first` on."""
     here = [one for one in (one.within(first, len(values)) for one in stated) if one.rows.size]
     stored = NUMBERS.get(leaf.physical, "<i1" if leaf.physical == _BOOLEAN else None)
     if not here or stored is None or values.null_count or values.num_chunks != 1:
@@ -287,7 +287,7 @@ def unproven_of(values: pa.ChunkedArray, first: int, stated: Sequence[Statistics
 
 
 def unproven(begin: Int64Array, low: AnyArray, high: AnyArray, stated: Sequence[Statistics]) -> list[Statistics]:
-    """What numbers, none of them null, are not shown to keep to: what they break, and what is of another kind.
+    """Give what numbers, none of them null, are not shown to keep to: what they break, and what is of another kind.
 
     Args:
         begin (int64 array, strictly increasing): First rows of stretches, one after another; what is stated is of one
@@ -302,7 +302,7 @@ def unproven(begin: Int64Array, low: AnyArray, high: AnyArray, stated: Sequence[
 def unproven_keys(
     begin: Int64Array, low: Int64Array, high: Int64Array, told: Int64Array, stated: Sequence[Statistics]
 ) -> list[Statistics]:
-    """The same of numbers by their keys, which `told` makes."""
+    """Give the same of numbers by their keys, which `told` makes."""
     with small(_STEPS * sum(one.rows.size for one in stated)):
         return [one for one in stated if not keep_to(*_places(one), begin, low, high, told)]
 
@@ -314,7 +314,7 @@ def _places(one: Statistics) -> tuple[UInt8Array, Int64Array, Int64Array, Int64A
 
 @lru_cache(maxsize=32)
 def told_of(number: np.dtype[Any]) -> Int64Array:
-    """What makes keys of numbers: see `streameval.kernels.check_chunks.keep_to`."""
+    """Give what makes keys of numbers: see `streameval.kernels.check_chunks.keep_to`."""
     bits, whole = 8 * number.itemsize, number.kind != "f"
     told = np.zeros(5, np.int64)
     told[WIDTH], told[FLIP] = number.itemsize, -(1 << bits - 1) if number.kind == "u" else 0
@@ -415,7 +415,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _ends(column: pa.ChunkedArray, number: int) -> ValueEnds:
-    """Those of a leaf; None where there is nothing but nulls and NaN, or values have no order."""
+    """Give those of a leaf; None where there is nothing but nulls and NaN, or values have no order."""
     ends: list[Any] = []
     kind = column.type
     for chunk in column.chunks:

@@ -26,7 +26,7 @@ _PLAIN, _RLE, _DATA_PAGE = 0, 3, 0
 
 
 def plain(runs: Sequence[Run]) -> bool:
-    """Whether these are pages of plain texts at the top level, of version 1."""
+    """Tell whether these are pages of plain texts at the top level, of version 1."""
     leaf = runs[0].pages.chunks.leaf
     if leaf.physical != BYTE_ARRAY or len(leaf.path) > 1 or leaf.max_rep:
         return False

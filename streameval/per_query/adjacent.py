@@ -39,7 +39,7 @@ class _Adjoining:
 
     @classmethod
     def read(cls, rows: ManyRows, unit: Unit) -> _Adjoining:
-        """Those of a unit."""
+        """Give those of a unit."""
         batch = rows.read(unit)
         starts = batch.starts()
         low, high = batch.low[starts], batch.high[starts] if batch.high.size else NOTHING
@@ -54,7 +54,7 @@ class _Adjoining:
         )
 
     def copied(self) -> _Adjoining:
-        """The same, their rows in memory of their own."""
+        """Give the same, their rows in memory of their own."""
         return replace(self, rows=self.rows.copied())
 
     @classmethod
@@ -127,7 +127,7 @@ def adjacent(
 
 
 def _parts(units: Iterator[_MeasuredUnit], most_rows: int) -> Iterator[list[_Adjoining] | list[_MeasuredBlock]]:
-    """What was measured, and between, in their order, ends of units that together hold whole rankings."""
+    """Give what was measured, and between, in their order, ends of units that together hold whole rankings."""
     held: list[_Adjoining] = []
     for head, blocks, tail in units:
         if not head.rows.rows:
@@ -154,7 +154,7 @@ def _size(parts: list[_Adjoining]) -> int:
 
 
 def _same(a: _Adjoining, b: _Adjoining) -> bool:
-    """Whether the last row of one and the first of another are of one ranking."""
+    """Tell whether the last row of one and the first of another are of one ranking."""
     return bool(a.low[-1] == b.low[0]) and (not a.high.size or bool(a.high[-1] == b.high[0]))
 
 

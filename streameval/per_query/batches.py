@@ -58,7 +58,7 @@ class RowBatch:
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """Tell how many."""
         return int(self.labels.size)
 
     def cut(self, first: int, last: int) -> RowBatch:
@@ -76,7 +76,7 @@ class RowBatch:
         return RowBatch(**arrays, table=self.table.take(pa.array(rows)) if self.table.num_columns else self.table)
 
     def copied(self) -> RowBatch:
-        """The same rows, in memory of their own."""
+        """Give the same rows, in memory of their own."""
         return RowBatch(**{name: getattr(self, name).copy() for name in ARRAYS}, table=self.table)
 
     @staticmethod
@@ -157,7 +157,7 @@ class ManyRows:
 
     @property
     def whole(self) -> bool:
-        """Whether one column of integers names the rankings."""
+        """Tell whether one column of integers names the rankings."""
         return len(self.names) == 1 and pa.types.is_integer(self.names.types[0])
 
     @property
@@ -197,11 +197,11 @@ class ManyRows:
         return np.dtype(np.uint32 if narrow else np.uint64)
 
     def without_units(self) -> ManyRows:
-        """The same without its row groups and its table of positives: for workers, whose shares have their own."""
+        """Give the same without its row groups and its table of positives: for workers, whose shares have their own."""
         return replace(self, rows=replace(self.rows, units=()), options=replace(self.options, positives=None))
 
     def _plain_names(self, unit: Unit) -> UInt64Array | None:
-        """What tells the rankings of rows apart, where it lies there as it is stored; None: read the columns."""
+        """Give what tells the rankings of rows apart, where it lies there as it is stored; None: read the columns."""
         if not self.whole:
             return None
         values = unit.numbers(self.options.per[0], own_room(unit.rows, "names"), "any")
@@ -247,7 +247,7 @@ class ManyRows:
         return pa.table(columns, names=list(self.carried)).combine_chunks()
 
     def identities(self, names: pa.Table, place: str) -> tuple[UInt64Array, UInt64Array]:
-        """What tells the rankings of rows apart; see `RowBatch`."""
+        """Give what tells the rankings of rows apart; see `RowBatch`."""
         refuse_nameless(names, place, "every row belongs to a ranking")
         if self.whole:
             return names.column(0).cast(self.names.types[0]).to_numpy().astype(np.int64).view(np.uint64), NOTHING
@@ -314,7 +314,7 @@ def grades(
 
 
 def are_positive(column: pa.ChunkedArray, name: str, place: str, hint: str) -> BoolArray:
-    """Whether labels, grades of any height, are above 0; errors as of `grades`."""
+    """Tell whether labels, grades of any height, are above 0; errors as of `grades`."""
     values = label_numbers(column, name, place, "not a number or a boolean", PLAIN, hint)
     _refuse_no_grade(values, place)
     return np.asarray(values > 0)

@@ -94,7 +94,7 @@ def draw_rankings(
 
 
 def _numbers(rows: ManyRows, unit: Unit) -> UInt64Array:
-    """What tells the rankings of rows apart, in 64 bits: two of 10^7 names are alike with probability 3e-6."""
+    """Give what tells the rankings of rows apart, in 64 bits: two of 10^7 names are alike with probability 3e-6."""
     return rows.identities(unit.read(list(rows.options.per)), unit.place)[0]
 
 

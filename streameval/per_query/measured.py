@@ -126,12 +126,12 @@ class Rankings:
                         self.never[gone:left], names, known)  # fmt: skip
 
     def judged_alone(self, known: Judgements) -> Rankings:
-        """The same without the items that nobody judged."""
+        """Give the same without the items that nobody judged."""
         before = np.concatenate([[0], np.cumsum(known.judged)])
         return replace(self, keys=self.keys[known.judged], labels=self.labels[known.judged], starts=before[self.starts])
 
     def from_level(self, level: int) -> Rankings:
-        """The same with lower grades as no positives; those of judged items that were not returned stay judged."""
+        """Give the same with lower grades as no positives; those of judged items that were not returned stay judged."""
         labels, high = np.where(self.labels < level, np.uint8(0), self.labels), self.never >= level
         before, known = np.concatenate([[0], np.cumsum(high)]), self.judgements
         missed = before[self.missed]
@@ -154,7 +154,7 @@ class PassedOver:
     items: int = 0
 
     def plus(self, other: PassedOver) -> PassedOver:
-        """That and more."""
+        """Give that and more."""
         return PassedOver(self.rows + other.rows, self.rankings + other.rankings, self.items + other.items)
 
 
@@ -177,7 +177,7 @@ class Lowest:
 
     @staticmethod
     def of(facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Lowest:
-        """Those of some rankings."""
+        """Give those of some rankings."""
         size, precision = facts[:, 1] + facts[:, 2], values[:, one.AP, EXPECTED]
         candidates = np.flatnonzero(size)
         if candidates.size > LOWEST:
@@ -187,7 +187,7 @@ class Lowest:
         return Lowest(facts[at], values[at], [name.take(pa.array(at)) for name in names])
 
     def plus(self, other: Lowest) -> Lowest:
-        """Those of these rankings and others."""
+        """Give those of these rankings and others."""
         names = [pa.concat_arrays(both) for both in zip(self.names, other.names, strict=True)]
         facts, values = np.concatenate([self.facts, other.facts]), np.concatenate([self.values, other.values])
         return Lowest.of(facts, values, names)
@@ -235,7 +235,7 @@ class Gathered:
 
 
 def gathered(parts: Iterator[Measured]) -> Iterator[tuple[Gathered, pa.Table]]:
-    """What is kept of each, and the rows of its rankings."""
+    """Give what is kept of each, and the rows of its rankings."""
     return ((Gathered(part.sums, part.lowest, part.left), part.table) for part in parts)
 
 
@@ -261,7 +261,7 @@ class Measure:
         self.gain = grade if options.gain == "linear" else 2.0**grade - 1.0
 
     def elsewhere(self, rows: ManyRows) -> Measure:
-        """The same on a worker."""
+        """Give the same on a worker."""
         return Measure(rows, self._keeps_rows)
 
     @cached_property
@@ -382,7 +382,7 @@ class Measure:
         return np.concatenate([values[:, :-1], following, values[:, -1:]], axis=1)
 
     def _optional_following(self, facts: Int64Array, values: FloatArray, judged: FloatArray | None) -> FloatArray:
-        """What follows from optional measures, shape (rankings, measures, 3); see `OptionalMeasures.following`.
+        """Give what follows from optional measures, shape (rankings, measures, 3); see `OptionalMeasures.following`.
 
         The residual of rank-biased precision is what it would gain if all that nobody judged, or returned, were
         positive: all weights are 1 together.

@@ -91,7 +91,7 @@ class PerRanking:
 
     @property
     def words(self) -> LabelMeaning:
-        """What words of labels mean."""
+        """Give what words of labels mean."""
         return LabelMeaning(self.positive, self.negative)
 
     @property
@@ -157,7 +157,7 @@ class OptionalMeasures:
 
 
 def _is_measure(text: str) -> bool:
-    """Whether an entry of `at` is a measure and no cutoff."""
+    """Tell whether an entry of `at` is a measure and no cutoff."""
     return text.strip()[:1].isalpha() or read_other(text) is not None
 
 
@@ -236,7 +236,7 @@ class RankingsDraw:
             )
 
     def drawn_of(self, total: int) -> int:
-        """How many rankings to draw of so many: with a budget, as many as stay within it however long they are.
+        """Tell how many rankings to draw of so many: with a budget, as many as stay within it however long they are.
 
         Raises:
             InputError: There are fewer than were asked for.

@@ -194,7 +194,7 @@ class Pool:
     matched: Mapping[str, int] | None = None
 
     def facts(self) -> dict[str, Any]:
-        """What evaluation.json keeps of it."""
+        """Say what evaluation.json keeps of it."""
         digest = hashlib.sha256(np.ascontiguousarray(self.beyond).tobytes()).hexdigest()[:16]
         return {"rows": self.rows, "drawn": self.drawn, "beyond": int(self.beyond.sum()), "complete": self.complete,
                 "digest": digest, **(self.matched or {})}  # fmt: skip
@@ -288,7 +288,7 @@ def _labelled(plan: Plan, selection: pa.Table, labels: Labels, item: pa.Field) -
 
 
 def _matched(table: pa.Table, labelled: pa.Table, item: str) -> dict[str, int]:
-    """How far the table and the labels are about the same items; see `Pool`."""
+    """Say how far the table and the labels are about the same items; see `Pool`."""
     named = labelled.join(table, [_NUMBER, item], join_type="left semi").column(_LABEL)
     counts = {"positive": (labelled.column(_LABEL), 1), "named": (named, 1), "denied": (named, 0)}
     return {name: int(pc.sum(pc.equal(column, value)).as_py() or 0) for name, (column, value) in counts.items()}
@@ -328,7 +328,7 @@ class Positives:
     count: int
 
     def found(self, k: int | None = None) -> FloatArray:
-        """How many are among the first k items; without k, among all that are labelled."""
+        """Tell how many are among the first k items; without k, among all that are labelled."""
         inside = slice(None) if k is None else self._inside(k)
         counts: FloatArray = np.bincount(self.number[inside], minlength=self.count).astype(np.float64)
         return counts

@@ -88,7 +88,7 @@ def with_predictions(plan: Plan, column: str, known: Predictions, cutoffs: Seque
 
 
 def predictions_of(plan: Plan) -> Predictions | None:
-    """What the judge of a plan predicts; None where it has none."""
+    """Give what the judge of a plan predicts; None where it has none."""
     note = plan.notes.get("predictions")
     if note is None:
         return None

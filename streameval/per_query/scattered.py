@@ -247,7 +247,7 @@ def _measured(
 
 
 def _is_one(parts: Parts, part: int) -> bool:
-    """Whether all rows of a part are of one ranking."""
+    """Tell whether all rows of a part are of one ranking."""
     previous = None
     for batch in parts.pieces(part):
         identity = (int(batch.low[0]), int(batch.high[0]) if batch.high.size else 0)

@@ -60,7 +60,7 @@ class Sums:
         return _joined(self.total[metric, side])
 
     def of_size(self, digits: int, metric: int) -> float:
-        """The same sum, of expected values, over the rankings whose number of items has so many digits."""
+        """Give the same sum, of expected values, over the rankings whose number of items has so many digits."""
         return _joined(self.by_size[digits, metric])
 
     def count(self, metric: int) -> int:

@@ -25,7 +25,7 @@ def own_mark() -> dict[str, str]:
 
 
 def is_over(mark: Mapping[str, str]) -> bool:
-    """Whether the process of a mark is known to have ended; False where nobody can tell."""
+    """Tell whether the process of a mark is known to have ended; False where nobody can tell."""
     own = own_mark()
     if not own["machine"] or own["machine"] != mark.get("machine") or not mark.get("start"):
         return False

@@ -51,12 +51,12 @@ class Condition:
         return f"{self.operator} {plain(self.value)}"
 
     def met_by(self, value: float) -> bool:
-        """Whether a value meets it."""
+        """Tell whether a value meets it."""
         wanted = float(self.value)
         return {">=": value >= wanted, ">": value > wanted, "<=": value <= wanted, "<": value < wanted}[self.operator]
 
     def outcome(self, lower: float, upper: float) -> Outcome:
-        """What bounds on a value prove of it: "pass" where both meet it, "fail" where neither does.
+        """Give what bounds on a value prove of it: "pass" where both meet it, "fail" where neither does.
 
         Bounds that are NaN prove nothing.
         """
@@ -144,7 +144,7 @@ class Question:
 
     @property
     def measure(self) -> Question:
-        """The same without what is demanded; of a cut, its rank."""
+        """Give the same without what is demanded; of a cut, its rank."""
         return replace(self, metric="rank" if self.metric == CUT else self.metric, demand=None)
 
     @property
@@ -159,7 +159,7 @@ class Question:
         return self.cutoffs[0] if self.cutoffs else None
 
     def each(self) -> Iterator[Question]:
-        """The same question at each of its cutoffs."""
+        """Give the same question at each of its cutoffs."""
         if not self.cutoffs:
             yield self
         for cutoff in self.cutoffs:

@@ -67,7 +67,7 @@ class Asking:
         return tuple(Question.of(one) for one in _listed(self.questions))
 
     def of_several(self, number: int) -> Asking:
-        """The same as one of the questions of a study that hold together: the n-th has δ·6/(π²n²) of their δ.
+        """Give the same as one of the questions of a study that hold together: the n-th has δ·6/(π²n²) of their δ.
 
         >>> Asking("precision@10 >= .9", together=True).of_several(2).confidence
         '0.992401'

@@ -168,7 +168,7 @@ def _one(text: str, start: int, end: int) -> Cutoff:
 
 
 def _meant(written: str, value: Decimal | None) -> str | None:
-    """What may be meant by what is no cutoff: a share of something, the first of a list, or a value behind =."""
+    """Say what may be meant by what is no cutoff: a share of something, the first of a list, or a value behind =."""
     if value is not None and 0 < value < 1:
         return f"say of what: precision:{written}, recall:{written} or score:{written}"
     if (first := re.fullmatch(r"(?:top|first|rank)[-_]?(\d+)", written.lower())) is not None:

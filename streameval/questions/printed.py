@@ -30,7 +30,7 @@ UNKNOWN = "–"
 
 
 def measure_of(metric: str, argument: str) -> str:
-    """How people ask for a row of metrics.parquet.
+    """Say how people ask for a row of metrics.parquet.
 
     >>> measure_of("mean_average_precision", ""), measure_of("mean_ndcg_at", "10"), measure_of("yield_at", "1000000")
     ('map', 'ndcg@10', 'yield@1,000,000')

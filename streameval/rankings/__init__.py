@@ -53,7 +53,7 @@ def _refuse_unread(source: Any) -> None:
 
 
 def _is_unread(path: str) -> bool:
-    """Whether it is an address of a query, or named as texts are and no Parquet file."""
+    """Tell whether it is an address of a query, or named as texts are and no Parquet file."""
     if is_known(path):
         return is_text(path)
     if ":" in path and not os.path.exists(path):

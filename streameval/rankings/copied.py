@@ -38,7 +38,7 @@ class Copied(NamedTuple):
     dictionaries: str
 
     def is_there(self) -> bool:
-        """Whether the folder holds the rows that were planned, as far as footers tell."""
+        """Tell whether the folder holds the rows that were planned, as far as footers tell."""
         try:
             return fingerprint_of(self.folder) == self.fingerprint
         except (InputError, StudyError):
@@ -85,7 +85,7 @@ def read_from_copies(plan: Plan) -> Iterator[None]:
 
 
 def is_damaged(folder: str) -> bool:
-    """Whether a page of a copy is not as it was written."""
+    """Tell whether a page of a copy is not as it was written."""
     try:
         for part in sorted(Path(folder).glob("*.parquet")):
             with pq.ParquetFile(part, page_checksum_verification=True) as file:

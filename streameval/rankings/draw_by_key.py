@@ -28,7 +28,7 @@ _NAMED = 3  # repeated keys that a refusal names
 
 
 def below(hashes: UInt64Array, first: int, rates: tuple[Int64Array, FloatArray]) -> Int64Array:
-    """Which of some ranks, from `first` on, are drawn: those whose hash is less than their probability times 2⁶⁴.
+    """Tell which of some ranks, from `first` on, are drawn: those whose hash is less than their probability times 2⁶⁴.
 
     Args:
         hashes (uint64 array, shape (k,)): Of the items at consecutive ranks.
@@ -41,7 +41,7 @@ def below(hashes: UInt64Array, first: int, rates: tuple[Int64Array, FloatArray])
 
 
 def limits(rate: FloatArray) -> UInt64Array:
-    """What a hash has to be less than to be drawn with some probabilities, those of 1 apart: floor(rate · 2⁶⁴)."""
+    """Give what a hash has to be less than to be drawn with some probabilities, those of 1 apart: floor(rate · 2⁶⁴)."""
     return np.minimum(np.floor(rate * 2.0**64), 2.0**64 - 2048).astype(np.uint64)  # the largest float below 2⁶⁴
 
 

@@ -138,7 +138,7 @@ def _chosen(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array
 
 
 def _never(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
-    """What is null or false by itself."""
+    """Give what is null or false by itself."""
     given = _value(condition)
     return np.empty((0, 2), np.int64) if given is not None and given.to_list() in ([None], [False]) else None
 

@@ -75,7 +75,7 @@ class Ranking:
         return self.rows.fingerprint
 
     def description(self) -> dict[str, Any]:
-        """What the ranking is, JSON-ready: fingerprint, order, score; part of the plan's identity."""
+        """Say what the ranking is, JSON-ready: fingerprint, order, score; part of the plan's identity."""
         return {**self.rows.facts(), "order": "stored"} if self.order is None else self.order.description()
 
     def location(self) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def order_doubt(ranking: Ranking) -> str:
 
 
 def _is_best_first(steps: Any, largest: bool) -> bool:
-    """Whether values fall throughout, or rise where these may be distances."""
+    """Tell whether values fall throughout, or rise where these may be distances."""
     return bool(np.all(steps <= 0)) or (not largest and bool(np.all(steps >= 0)))
 
 

@@ -34,7 +34,7 @@ def by_rank(curve: Curve) -> ChartRows:
 
 
 def by_rank_small(curve: Curve) -> ChartRows:
-    """The same at fewer ranks: what a small chart of a slice shows."""
+    """Give the same at fewer ranks: what a small chart of a slice shows."""
     return _precision(curve, unique(np.rint(np.geomspace(1, curve.n_items, 120)).astype(np.int64)))
 
 

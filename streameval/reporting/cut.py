@@ -20,7 +20,7 @@ class CutResult(ShowsItself, Cut):
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
-        """What is proven; and where the items lie, where they were asked for."""
+        """Say what is proven; and where the items lie, where they were asked for."""
         made = self.written
         if made is None:
             return _known(self, "The first")

@@ -111,7 +111,7 @@ def _rejected(rows: int) -> Iterator[str]:
 
 
 def agreement_lines(found: Mapping[str, Any]) -> list[str]:
-    """How far annotators agree, and on which items that is measured on purpose.
+    """Say how far annotators agree, and on which items that is measured on purpose.
 
     Args:
         found: evaluation.json.
@@ -125,7 +125,7 @@ def agreement_lines(found: Mapping[str, Any]) -> list[str]:
 
 
 def overlap_line(found: Mapping[str, Any]) -> list[str]:
-    """Which tasks are given to two people on purpose; nothing where none are."""
+    """Tell which tasks are given to two people on purpose; nothing where none are."""
     share = found.get("overlap")
     if not share:
         return []
@@ -133,7 +133,7 @@ def overlap_line(found: Mapping[str, Any]) -> list[str]:
 
 
 def given_again(study: Path, summary: Mapping[str, Any], new: Mapping[str, bool]) -> list[str]:
-    """What `evaluate` says of the sources that it was given now, and of all that it has."""
+    """Say what `evaluate` says of the sources that it was given now, and of all that it has."""
     told = {one["id"] for one in summary["given_twice"]}
     now = [one for one in summary["sources"] if new[one["id"]]]
     lines = doubt_lines(study, summary)
@@ -149,7 +149,7 @@ def given_again(study: Path, summary: Mapping[str, Any], new: Mapping[str, bool]
 
 
 def doubt_lines(study: Path, found: Mapping[str, Any]) -> list[str]:
-    """What may have come in twice, and what counts for nothing because it names nobody."""
+    """Say what may have come in twice, and what counts for nothing because it names nobody."""
     lines = []
     if twice := found["given_twice"]:
         names = {one["source"] for one in twice}

@@ -190,7 +190,7 @@ def provenance(facts: Mapping[str, object], more: str = "") -> Section:
 
 
 def _origin(summary: Mapping[str, Any]) -> dict[str, object]:
-    """What the results of a summary were made from."""
+    """Say what the results of a summary were made from."""
     facts = {"evaluation": summary["evaluation_id"], "version": summary["version"]}
     facts |= {name: value for name, value in summary["parameters"].items() if value is not None}
     facts |= {"judge": summary["judge"]} if summary.get("judge") else {}

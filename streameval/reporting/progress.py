@@ -36,7 +36,7 @@ class ProgressResult(ShowsItself, LabellingProgress):
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
-        """How much is labelled, how wide the bounds are by now, what is left, and who labelled how much."""
+        """Say how much is labelled, how wide the bounds are by now, what is left, and who labelled how much."""
         return _lines(self.study, self)
 
 
@@ -61,7 +61,7 @@ def _lines(study: Path, state: LabellingProgress) -> list[Paragraph]:
 
 
 def _time_left(state: LabellingProgress) -> list[str]:
-    """How long the open tasks take, where times tell how fast people answer."""
+    """Say how long the open tasks take, where times tell how fast people answer."""
     pace, left, tasks = state.pace["per_hour"], state.pace["left_hours"], state.account["open"]
     if not pace or not tasks:
         return []

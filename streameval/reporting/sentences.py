@@ -43,7 +43,7 @@ def _missing(account: Mapping[str, int]) -> str:
 
 
 def estimate_sentence(basis: Basis) -> str:
-    """What estimates are made of, where labels are missing; why there are none; else empty."""
+    """Say what estimates are made of, where labels are missing; why there are none; else empty."""
     return {
         "labels": "",
         "labels at hand": "Estimates are those of the labels at hand: tasks are shuffled, and the missing labels look "
@@ -138,7 +138,7 @@ def half_width_sentence(found: Evaluation) -> str:
 
 
 def width_reached(half: Mapping[str, Any]) -> str:
-    """How far the bounds are apart, at which rank."""
+    """Say how far the bounds are apart, at which rank."""
     if half["alpha"] >= 1 and "all_items" not in half:
         return (
             f"No half-width: no positive is proven among the first {_items(half['rank'])}, so precision there may be 0."
@@ -161,13 +161,13 @@ def _items(rank: int) -> str:
 
 
 def promise(claim: Claim) -> str:
-    """What the band is, and what that assumes: the beginning of a sentence."""
+    """Say what the band is, and what that assumes: the beginning of a sentence."""
     meaning = band_meaning(claim)
     return f"{meaning[0].upper()}{meaning[1:]}{claim.condition}"
 
 
 def band_meaning(claim: Claim) -> str:
-    """What the band between lower and upper is, in a clause."""
+    """Say what the band between lower and upper is, in a clause."""
     chance = "" if claim.confidence is None else f"{claim.confidence:.6g}"
     meaning = {
         "exact": "every value is exact",

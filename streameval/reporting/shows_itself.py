@@ -17,7 +17,7 @@ class ShowsItself:
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
-        """What a terminal shows of it."""
+        """Say what a terminal shows of it."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

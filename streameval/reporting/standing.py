@@ -41,7 +41,7 @@ class Standing(ShowsItself):
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
-        """What it is of, what is proven, and what to do next."""
+        """Say what it is of, what is proven, and what to do next."""
         after = f"      {self.leads_to}" if self.leads_to else ""
         following = f"Next: {self.next}{after}" if self.next else ""
         return [*filter(None, (self.head, self.verdict, *self.values, following))]

@@ -92,7 +92,7 @@ class Rows(ABC):
 
     @property
     def source(self) -> Sequence[str] | None:
-        """What opens these rows again; None where they lie in memory."""
+        """Say what opens these rows again; None where they lie in memory."""
         return None
 
     @property
@@ -106,7 +106,7 @@ class Rows(ABC):
         return os.cpu_count() or 1
 
     def facts(self) -> dict[str, Any]:
-        """What the rows are, JSON-ready; part of the plan's identity."""
+        """Say what the rows are, JSON-ready; part of the plan's identity."""
         return {"fingerprint": self.fingerprint, "files": 0}
 
     def columns(self) -> list[str]:
@@ -138,7 +138,7 @@ class Rows(ABC):
         return [(self.name, self.schema.field(column).type)]
 
     def declared_types(self, column: str) -> list[tuple[str, pa.DataType]]:
-        """The same, as far as it is known before any file of a table is opened."""
+        """Give the same, as far as it is known before any file of a table is opened."""
         return self.types(column)
 
     def units(self, column: str | None = None) -> Sequence[Unit]:
@@ -211,7 +211,7 @@ class Opener(Protocol):
     """What the file of each kind offers."""
 
     def accepts(self, source: Any) -> bool:
-        """Whether `source` is of this kind."""
+        """Tell whether `source` is of this kind."""
 
     def open(self, source: Any, options: RankingOptions) -> Rows:
         """Open it."""

@@ -77,11 +77,11 @@ class LakeRows(ParquetRows):
 
     @cached_property
     def schema(self) -> pa.Schema:  # type: ignore[override]
-        """That of the table."""
+        """Give that of the table."""
         return with_fields(self.snapshot.schema)
 
     def facts(self) -> dict[str, Any]:
-        """What the rows are, JSON-ready."""
+        """Say what the rows are, JSON-ready."""
         return {**super().facts(), "table": self.snapshot.table, "snapshot": self.snapshot.version}
 
     def columns(self) -> list[str]:
@@ -126,7 +126,7 @@ class LakeRows(ParquetRows):
 
     @property
     def _as_stored(self) -> bool:
-        """Whether files hold all columns under their names, but for keys that are text, and no row was deleted."""
+        """Tell whether files hold all columns under their names, but for keys that are text, and no row was deleted."""
         schemas = list({id(footer.schema): footer.schema for footer in self.footers}.values())
         asked = {self.options.score, *self.options.key}
         for name in self.columns():
@@ -142,7 +142,7 @@ class LakeRows(ParquetRows):
         return not any(file.deleted.size for file in self.snapshot.files)
 
     def _named_otherwise(self, name: str, schema: pa.Schema) -> bool:
-        """Whether a file lacks a column, calls it otherwise, or holds its times without their zone."""
+        """Tell whether a file lacks a column, calls it otherwise, or holds its times without their zone."""
         if self.snapshot.names.stored([name], schema).get(name) != name:
             return True
         zones = [getattr(one.field(name).type, "tz", None) for one in (schema, self.schema)]
@@ -214,7 +214,7 @@ class TableOpener:
     read_snapshot: Callable[[str, Any], Snapshot]
 
     def accepts(self, source: Any) -> bool:
-        """Whether it is one name, of this scheme."""
+        """Tell whether it is one name, of this scheme."""
         name = source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
         return isinstance(name, str) and name.startswith(self.scheme)
 

@@ -144,7 +144,7 @@ class LeftRows(Unit):
 
     @property
     def rows(self) -> int:  # type: ignore[override]
-        """How many are left."""
+        """Tell how many are left."""
         return self.of.rows if self.kept is None else int(self.kept.size)
 
     @property
@@ -205,7 +205,7 @@ class MappedRows(Rows):
 
     @property
     def schema(self) -> pa.Schema:
-        """That of the table."""
+        """Give that of the table."""
         return self.table_schema
 
     @property

@@ -59,7 +59,7 @@ class ParquetRows(Rows):
 
     @property
     def source(self) -> Sequence[str]:
-        """What opens these rows again."""
+        """Say what opens these rows again."""
         return self.places
 
     @cached_property
@@ -99,7 +99,7 @@ class ParquetRows(Rows):
         return self.options.threads or max(os.cpu_count() or 1, store_of(self.files[0].path).readers)
 
     def facts(self) -> dict[str, Any]:
-        """What the rows are, JSON-ready."""
+        """Say what the rows are, JSON-ready."""
         where = {} if self.options.where is None else {"where": self.options.where}
         return {"fingerprint": self.fingerprint, "files": len(self.files), **where}
 
@@ -274,7 +274,7 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
 
 
 def _are_small(run: Sequence[Part]) -> bool:
-    """Whether to read files whole and at once: they are small, and many."""
+    """Tell whether to read files whole and at once: they are small, and many."""
     return run[0].footer.is_small and len(run) >= FEW_FILES
 
 

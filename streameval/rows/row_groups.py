@@ -40,7 +40,7 @@ class RowGroup(Unit):
 
     @property
     def rows(self) -> int:  # type: ignore[override]
-        """How many rows it has."""
+        """Tell how many rows it has."""
         return int(self.footer.row_group_rows[self.index])
 
     @property
@@ -128,7 +128,7 @@ class SmallFiles(Unit):
 
     @cached_property
     def rows(self) -> int:  # type: ignore[override]
-        """How many rows they have."""
+        """Tell how many rows they have."""
         return sum(group.rows for group in self.groups)
 
     @property

@@ -88,7 +88,7 @@ class TwoTables(Rows):
         return None
 
     def facts(self) -> dict[str, Any]:
-        """What the rows are."""
+        """Say what the rows are."""
         files = sum(int(one.facts().get("files", 0)) for one in (self.first, self.second))
         return {"fingerprint": self.fingerprint, "files": files}
 

@@ -73,7 +73,7 @@ class Scannable(Protocol):
         """Columns that are read of each unit."""
 
     def elsewhere(self, units: Sequence[Unit]) -> Self:
-        """The same on a worker, which has some of its units."""
+        """Give the same on a worker, which has some of its units."""
 
 
 S = TypeVar("S", bound=Scannable)
@@ -99,12 +99,12 @@ class Task(Protocol[S_contra]):
 
     @property
     def counters(self) -> int:
-        """How many numbers its count has; 0: its partials are no count."""
+        """Tell how many numbers its count has; 0: its partials are no count."""
         return 0
 
     @property
     def is_quick(self) -> bool:
-        """Whether it reads so little that to wait for others would take longer."""
+        """Tell whether it reads so little that to wait for others would take longer."""
         return False
 
     def units(self, scan: S_contra) -> Int64Array:
@@ -161,11 +161,11 @@ class Job(ABC, Generic[P]):
     @property
     @abstractmethod
     def units(self) -> Sequence[Unit]:
-        """What is read, in stored order."""
+        """Give what is read, in stored order."""
 
     @property
     def step(self) -> Step:
-        """The same for progress."""
+        """Give the same for progress."""
         return Step(self.name, sum(unit.rows for unit in self.units), sum(unit.score_bytes for unit in self.units))
 
     @abstractmethod
@@ -174,7 +174,7 @@ class Job(ABC, Generic[P]):
 
     @abstractmethod
     def for_workers(self) -> OnWorkers[P] | None:
-        """The same for workers; None where it is done here before they would have begun."""
+        """Give the same for workers; None where it is done here before they would have begun."""
 
 
 @runtime_checkable

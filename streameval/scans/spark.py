@@ -105,7 +105,7 @@ def _session(remote: str | None) -> Any:
 
 
 def _starts_here(remote: str | None) -> bool:
-    """Whether a Spark is to be started by us, with our settings and without its output."""
+    """Tell whether a Spark is to be started by us, with our settings and without its output."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ
     return remote.startswith("local") if remote is not None else not submitted
 

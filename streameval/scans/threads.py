@@ -98,7 +98,7 @@ class Scanning(Job[Partial], Generic[S]):
 
     @property
     def name(self) -> str:
-        """That of the task."""
+        """Give that of the task."""
         return self.task.name
 
     @property

@@ -42,7 +42,7 @@ class Unit(ABC):
 
     @property
     def parts(self) -> Sequence[Unit]:
-        """What it is made of, where that is more than one: names the place of what is wrong more closely."""
+        """Give what it is made of, where that is more than one: names the place of what is wrong more closely."""
         return ()
 
     @abstractmethod
@@ -75,12 +75,12 @@ def by_file(units: Sequence[Unit]) -> Iterator[list[Unit]]:
 
 
 def readers(units: Sequence[Unit], bytes_per_row: int, memory: float) -> int:
-    """How many units of a list can be read at once in `memory` bytes."""
+    """Tell how many units of a list can be read at once in `memory` bytes."""
     return int(memory // (bytes_per_row * max((unit.rows for unit in units), default=1)))
 
 
 def parts_of(units: Sequence[Unit]) -> Iterator[Unit]:
-    """What units are made of, one after another."""
+    """Give what units are made of, one after another."""
     for unit in units:
         yield from unit.parts or (unit,)
 

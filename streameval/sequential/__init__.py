@@ -143,7 +143,7 @@ class DrawnItems:
 
     @property
     def rounds(self) -> int:
-        """How many rounds were asked for."""
+        """Tell how many rounds were asked for."""
         return max(self.table.column("round").to_pylist(), default=0)
 
 
@@ -240,7 +240,7 @@ class QuestionDesign:
 
     @classmethod
     def takes(cls, question: Question) -> bool:
-        """Whether the design answers such a question."""
+        """Tell whether the design answers such a question."""
         raise NotImplementedError
 
     @classmethod
@@ -262,7 +262,7 @@ class QuestionDesign:
         raise NotImplementedError
 
     def within(self, left: int | None) -> QuestionDesign:
-        """The same, for forecasts with so many labels that a budget leaves; None where there is none."""
+        """Give the same, for forecasts with so many labels that a budget leaves; None where there is none."""
         del left
         return self
 

@@ -55,7 +55,7 @@ class RankBlocks:
         return RankBlocks(first, last, np.zeros(last.size, np.int64), last - first + 1)
 
     def by_class(self, items: Int64Array, prior: FloatArray) -> RankBlocks:
-        """The same ranges with classes of so many items: `items` has the shape (ranges, classes)."""
+        """Give the same ranges with classes of so many items: `items` has the shape (ranges, classes)."""
         classes = prior.size
         each = np.repeat(self.first, classes), np.repeat(self.last, classes), np.tile(np.arange(classes), self.count)
         return RankBlocks(*each, items.reshape(-1).astype(np.int64), prior)
@@ -75,12 +75,12 @@ class RankBlocks:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Tell how many there are."""
         return self.last.size
 
     @property
     def judged(self) -> bool:
-        """Whether there are classes."""
+        """Tell whether there are classes."""
         return self.prior.size > 1
 
     def find(self, rank: Int64Array, kind: Int8Array | None = None) -> Int64Array:
@@ -94,11 +94,11 @@ class RankBlocks:
         return self.items - self.counts(np.concatenate(taken))
 
     def counts(self, block: Int64Array) -> Int64Array:
-        """How often each block is named."""
+        """Tell how often each block is named."""
         return np.bincount(block, minlength=self.count).astype(np.int64)
 
     def nearness(self) -> FloatArray:
-        """How much the labels of one block tell of another: 0 of itself, and of another class."""
+        """Tell how much the labels of one block tell of another: 0 of itself, and of another class."""
         at = np.arange(self.count) // self.prior.size
         same = self.kind[:, None] == self.kind
         weight: FloatArray = np.where(same, np.exp(-abs(at[:, None] - at) / _REACH), 0.0)
@@ -128,7 +128,7 @@ class Tally:
 
     @property
     def telling(self) -> bool:
-        """Whether it is worth a stake: a judge is, and so are some labels."""
+        """Tell whether it is worth a stake: a judge is, and so are some labels."""
         return self.blocks.judged or self.labels.sum() >= _TELLING
 
     def smoothed(self) -> FloatArray:
@@ -146,7 +146,7 @@ class Tally:
         return a / (a + b)
 
     def _nearby(self) -> FloatArray:
-        """What the labels of the other blocks make likely."""
+        """Give what the labels of the other blocks make likely."""
         weight, prior = self.blocks.nearness(), self.blocks.prior[self.blocks.kind]
         nearby: FloatArray = (weight @ self.positives + prior) / (weight @ self.labels + 1)
         return nearby

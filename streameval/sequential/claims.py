@@ -29,11 +29,11 @@ class LinearClaim:
     least: int
 
     def opposite(self) -> LinearClaim:
-        """What holds where this does not."""
+        """Give what holds where this does not."""
         return LinearClaim(-self.head, -self.tail, 1 - self.least)
 
     def reduced(self) -> LinearClaim:
-        """The same without a common factor of both: `least` becomes a sum that labels can have."""
+        """Give the same without a common factor of both: `least` becomes a sum that labels can have."""
         common = math.gcd(self.head, self.tail)
         return LinearClaim(self.head // common, self.tail // common, -(-self.least // common)) if common else self
 

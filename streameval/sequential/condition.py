@@ -137,7 +137,7 @@ class ConditionTest:
         return facts
 
     def with_labels_now(self, known: KnownItems) -> ConditionTest:
-        """The same with the labels that known items have now; `known` of the test is then these."""
+        """Give the same with the labels that known items have now; `known` of the test is then these."""
         if not known.n_changed:
             return self
         label = known.label[: np.searchsorted(known.rank, self.rank, "right")]
@@ -172,7 +172,7 @@ class ConditionTest:
 
     @property
     def exact(self) -> bool:
-        """Whether only counts decide."""
+        """Tell whether only counts decide."""
         return not (self.passing.alternatives or self.failing.alternatives)
 
     def rule(self, last: int) -> Rule:
@@ -180,7 +180,7 @@ class ConditionTest:
         return rule(self.passing, self.failing, self.levels, min(last, self.cap), self.end)
 
     def _rule_now(self, last: int) -> Rule:
-        """The same with what is needed besides."""
+        """Give the same with what is needed besides."""
         bounds = self.rule(last)
         up, down, numbers = bounds.up, bounds.down, np.arange(bounds.up.size)
         needed = [-math.log(delta) for delta in self.deltas]
@@ -220,7 +220,7 @@ class ConditionTest:
         return (fewest, most) if self.counted else (self.rank - most, self.rank - fewest)
 
     def judge(self, labels: Int8Array, facts: LabelFacts) -> Reading:
-        """What the labels come to: what all that there are count to goes before what the test says."""
+        """Give what the labels come to: what all that there are count to goes before what the test says."""
         reading, (least, most) = self.read(labels), self._wins(facts)
         fact = "pass" if least >= self.needed[1] else "fail" if most < self.needed[0] else reading.outcome
         return reading if fact == reading.outcome else replace(reading, outcome=fact, stopped=labels.size)

@@ -77,7 +77,7 @@ class DeepestCut(QuestionDesign):
 
     @classmethod
     def takes(cls, question: Question) -> bool:
-        """Whether it asks where to cut."""
+        """Tell whether it asks where to cut."""
         return question.metric == CUT
 
     @classmethod
@@ -192,7 +192,7 @@ class DeepestCut(QuestionDesign):
         return float(1 - Fraction(self.confidence))
 
     def _known(self, drawn: DrawnItems, labels: Int8Array) -> KnownItems:
-        """What is known, with all that was asked for."""
+        """Give what is known, with all that was asked for."""
         return pilot.joined(self.known, drawn.table["rank"].to_numpy(), labels)
 
     def _size(self, known: KnownItems) -> int:
@@ -202,13 +202,13 @@ class DeepestCut(QuestionDesign):
         return LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
 
     def _proven(self, sequence: FixedSequence, pool: DrawnOrder, facts: LabelFacts) -> tuple[int, bool]:
-        """How many ranks of a sequence are claimed, and whether it ends there, at one that labels refute."""
+        """Tell how many ranks of a sequence are claimed, and whether it ends there, at one that labels refute."""
         reached = sequence.proven(pool)
         refuted = facts.refute(sequence.ranks[: reached + 1].tolist(), self.precision)
         return (refuted.index(True), True) if True in refuted else (reached, False)
 
     def _first(self, drawn: DrawnItems, known: KnownItems, curves: Curves, rng: np.random.Generator) -> pa.Table:
-        """What is asked for before a sequence: a pilot, then the first ranks if the cut may lie among them."""
+        """Give what is asked for before a sequence: a pilot, then the first ranks if the cut may lie among them."""
         items = unplaced(np.empty(0, np.int64))
         if not drawn.rounds and pilot.wanted(known):
             items = pilot.draw(self.n_items, known, rng)

@@ -36,7 +36,7 @@ class Density:
         return float(self.items[some] @ np.maximum(wanted - self.level, 0.0)[some])
 
     def reach(self, shares: FloatArray, labels: float) -> int:
-        """How many ranks, from the first on, can have the shares that they need at no more than so many labels."""
+        """Tell how many ranks, from the first on, can have the shares that they need at no more than so many labels."""
         low, high = 0, int(np.argmax(np.append(np.isinf(shares), True)))
         while low < high:
             middle = (low + high + 1) // 2

@@ -59,7 +59,7 @@ class LabelFacts:
         return max((end for end, rank in reached if end >= rank), default=0), most
 
     def refute(self, ranks: Iterable[int], precision: str) -> list[bool]:
-        """Whether each of some ranks cannot have a precision."""
+        """Tell whether each of some ranks cannot have a precision."""
         target = Fraction(precision)
         return [self.positives(rank)[1] < target * rank for rank in ranks]
 

@@ -85,7 +85,7 @@ class FixedSequence:
 
     @functools.cached_property
     def _most_at_first(self) -> Int64Array:
-        """The same as `most`, counted with what was withdrawn."""
+        """Give the same as `most`, counted with what was withdrawn."""
         target = Fraction(self.precision)
         enough = np.array([math.ceil(target * int(rank)) for rank in self.ranks], np.int64)
         positives = np.append(0, np.cumsum(self.known.label == 1))
@@ -94,7 +94,7 @@ class FixedSequence:
 
     @property
     def possible(self) -> BoolArray:
-        """Which ranks can still be proven by what is not known, bool."""
+        """Tell which ranks can still be proven by what is not known, bool."""
         return self.most < self.unknown
 
     def path(self, at: int, pool: DrawnOrder) -> FloatArray:
@@ -109,12 +109,12 @@ class FixedSequence:
         return side.log_evidence(wins, np.arange(wins.size) - wins)
 
     def _is_proven(self, at: int, pool: DrawnOrder) -> bool:
-        """Whether the evidence is enough against every number from the most at first to the most now."""
+        """Tell whether the evidence is enough against every number from the most at first to the most now."""
         nulls = range(int(self.most[at]), int(self._most_at_first[at]) - 1, -1)
         return all(self._path(at, pool, most).max() >= self.needed for most in nulls)
 
     def proven(self, pool: DrawnOrder) -> int:
-        """How many ranks are proven, from the first on."""
+        """Tell how many ranks are proven, from the first on."""
         unproven = (at for at in range(self.ranks.size) if not self._is_proven(at, pool))
         return next(unproven, self.ranks.size)
 

@@ -53,7 +53,7 @@ class Gate(QuestionDesign):
 
     @classmethod
     def takes(cls, question: Question) -> bool:
-        """Whether it is a condition on precision at cutoffs."""
+        """Tell whether it is a condition on precision at cutoffs."""
         return question.metric == "precision" and bool(question.cutoffs) and isinstance(question.demand, Condition)
 
     @classmethod
@@ -199,7 +199,7 @@ class Gate(QuestionDesign):
 
 
 def _at(pool: DrawnOrder, one: ConditionTest) -> Int64Array:
-    """Where the items are that were asked for one condition."""
+    """Tell where the items are that were asked for one condition."""
     return pool.asked(one.rank)[: one.cap]
 
 

@@ -90,11 +90,11 @@ class Rates:
         return eta, mean - np.log(kept @ f + eta * gap), variance
 
     def as_expected(self) -> Rates:
-        """The same, as if the rates of positives were just those that are expected."""
+        """Give the same, as if the rates of positives were just those that are expected."""
         return replace(self, samples=self.share[None])
 
     def with_stakes(self, eta: Sequence[Sequence[float]]) -> dict[str, Any]:
-        """What a round is drawn with, JSON-ready: `rates`, `share`, and the `eta` of each bet."""
+        """Say what a round is drawn with, JSON-ready: `rates`, `share`, and the `eta` of each bet."""
         return {"rates": self.rates.tolist(), "share": self.share.tolist(), "eta": [*eta]}
 
     def stake(self, bet: Bet) -> list[float]:

@@ -20,7 +20,7 @@ def kept(blocks: RankBlocks, reserve: pa.Table) -> pa.Table:
 
 
 def shifted(prior: FloatArray, items: Int64Array, precision: float | None) -> FloatArray:
-    """What classes predict, as odds times the number that gives their items a precision; unchanged without one."""
+    """Give what classes predict, as odds times the number that gives their items a precision; unchanged without one."""
     if precision is None or not items.sum():
         return prior
     low, high = -30.0, 30.0  # of its logarithm

@@ -132,7 +132,7 @@ class Linear(QuestionDesign):
         return cls(tuple(questions), tuple(facts["ranks"]), tuple(claims), setting, RankBlocks.read(facts))
 
     def facts(self) -> dict[str, Any]:
-        """What was planned."""
+        """Say what was planned."""
         return {
             "design": self.name,
             "questions": [str(one) for one in self.questions],
@@ -156,7 +156,7 @@ class Linear(QuestionDesign):
         return replace(nothing_drawn(rounds=[]), ahead=self.reserve)
 
     def unasked(self, reserve: pa.Table, asked: Int64Array) -> pa.Table:
-        """What is left of a judge's reserve."""
+        """Give what is left of a judge's reserve."""
         return kept(self.blocks, reserve.filter(pa.array(~isin(reserve.column("rank").to_numpy(), asked))))
 
     def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:

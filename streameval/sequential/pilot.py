@@ -20,7 +20,7 @@ PER_E_FOLD = 10  # ranks that are asked for whole, and items an e-fold below the
 
 
 def wanted(known: KnownItems) -> bool:
-    """Whether too little is known to plan by."""
+    """Tell whether too little is known to plan by."""
     return int((known.label >= 0).sum()) < ENOUGH
 
 
@@ -44,7 +44,7 @@ def draw(n_items: int, known: KnownItems, rng: np.random.Generator) -> Placed:
 
 
 def joined(known: KnownItems, rank: Int64Array, label: Int8Array) -> KnownItems:
-    """What is known, with more items."""
+    """Give what is known, with more items."""
     ranks = np.concatenate([known.rank, rank])
     order = np.argsort(ranks)
     return KnownItems(ranks[order], np.concatenate([known.label, label]).astype(np.int8)[order])

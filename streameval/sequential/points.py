@@ -89,7 +89,7 @@ class PrecisionPoints(QuestionDesign):
 
     @classmethod
     def takes(cls, question: Question) -> bool:
-        """Whether it is a width of precision at ranks."""
+        """Tell whether it is a width of precision at ranks."""
         widths = question.metric == "precision" and isinstance(question.demand, Width)
         return widths and bool(question.cutoffs) and all(one.kind in _KINDS for one in question.cutoffs)
 
@@ -167,7 +167,7 @@ class PrecisionPoints(QuestionDesign):
         return (1 - float(self.confidence)) / len(self.points)
 
     def _known(self, drawn: DrawnItems, labels: Int8Array) -> KnownItems:
-        """What is known, with the pilot; what is answered late of it narrows bounds, and changes no size."""
+        """Give what is known, with the pilot; what is answered late of it narrows bounds, and changes no size."""
         items = placed(drawn.table)
         first = is_pilot(items.order)
         return pilot.joined(self.known, items.rank[first], labels[first])
@@ -242,7 +242,7 @@ class PrecisionPoints(QuestionDesign):
     def _more(
         self, drawn: DrawnItems, labels: Int8Array, samples: Sequence[PointSample], lines: Sequence[Line]
     ) -> LabelForecast:
-        """What is left of the samples, and what they are likely to grow by."""
+        """Give what is left of the samples, and what they are likely to grow by."""
         left, known = drawn.ahead.num_rows + int((labels == -1).sum()), self._known(drawn, labels)
         if "sizes" not in drawn.state:
             left += self._union(self._sizes(known))
@@ -279,7 +279,7 @@ class PointSample:
 
     @property
     def may_grow(self) -> bool:
-        """Whether there is a larger size."""
+        """Tell whether there is a larger size."""
         return not self.looks.is_last(self.made - 1)
 
     def line(self, known: KnownItems, planned: KnownItems, facts: LabelFacts) -> Line:

@@ -49,11 +49,11 @@ class DrawnOrder:
         return DrawnOrder(self.rank[by], self.order[by], self.round[by], self.label[by], self.levels)
 
     def sample(self, k: int) -> Int64Array:
-        """Where those among the first k are that begin their permutation."""
+        """Tell where those among the first k are that begin their permutation."""
         return np.flatnonzero((self.rank <= k) & (self.order <= self.levels.at(k)))
 
     def asked(self, k: int) -> Int64Array:
-        """Those of `sample` that were asked for, up to the first that was not."""
+        """Give those of `sample` that were asked for, up to the first that was not."""
         sample = self.sample(k)
         return sample[: int(np.argmin(np.append(self.round[sample], 0) > 0))]
 

@@ -103,7 +103,7 @@ class PositivesToWidth(QuestionDesign):
         return cls(Question.of(facts["question"]), facts["n_items"], known, facts["confidence"])
 
     def facts(self) -> dict[str, Any]:
-        """What was planned."""
+        """Say what was planned."""
         own = {"question": str(self.question), "n_items": self.n_items, "confidence": self.confidence}
         return {"design": self.name, **own}
 
@@ -179,12 +179,12 @@ class PositivesToWidth(QuestionDesign):
         return ClaimSide(mass, mass == 1, 0, needed), ClaimSide(mass, mass == 0, 0, needed)
 
     def _half(self, positives: Any) -> Any:
-        """How far bounds may lie from such numbers."""
+        """Tell how far bounds may lie from such numbers."""
         width = cast(Width, self.question.demand)
         return float(width.value) * (positives if width.of == "value" else np.ones_like(positives))
 
     def _half_share(self, found: int, free: int) -> Half:
-        """How far bounds may lie from a share of the items that are not known, as a part of these."""
+        """Tell how far bounds may lie from a share of the items that are not known, as a part of these."""
         return lambda share: self._half(share * free + found) / max(free, 1)
 
     def _known(self, drawn: DrawnItems, labels: Int8Array) -> KnownItems:
@@ -297,7 +297,7 @@ class PositivesToWidth(QuestionDesign):
         return with_round(drawn, more, block, place, rounds=[*drawn.state["rounds"], stakes])
 
     def _more(self, drawn: DrawnItems, labels: Int8Array, course: Course) -> LabelForecast:
-        """What is left of a fixed sample, or what draws from blocks still take."""
+        """Give what is left of a fixed sample, or what draws from blocks still take."""
         if not drawn.rounds:
             return self.expected()[0][1]
         known = self._known(drawn, labels)
@@ -341,7 +341,7 @@ class PositivesToWidth(QuestionDesign):
         return forecast(np.where(ends, np.maximum(labels, LEAST), np.inf), int(left.sum()))
 
     def _more_of_sample(self, drawn: DrawnItems, known: KnownItems, sample: Int8Array) -> LabelForecast:
-        """What is left of a sample, with what it is likely to grow by."""
+        """Give what is left of a sample, with what it is likely to grow by."""
         looks, made = self._looks(drawn, known), drawn.state.get("looks", 1)
         found, skipped = int((known.label == 1).sum()), int((known.label < 0).sum())
         enough = looks.enough(sample, made, lambda share: self._half(found + looks.items * share) - skipped / 2)

@@ -43,5 +43,5 @@ def asked(drawn: DrawnItems, size: int | None) -> DrawnItems:
 
 
 def is_pilot(order: FloatArray) -> BoolArray:
-    """Which items were asked for by a pilot."""
+    """Tell which items were asked for by a pilot."""
     return np.isnan(order)

@@ -54,7 +54,7 @@ class SampleSizes:
         return min(self.items, self.first << look)
 
     def is_last(self, look: int) -> bool:
-        """Whether the sample cannot grow beyond a look."""
+        """Tell whether the sample cannot grow beyond a look."""
         return self.size(look) == self.items or look + 1 == len(self.shares)
 
     def bounds(self, sample: Int8Array, made: int) -> tuple[int, int]:
@@ -171,7 +171,7 @@ def sample_size(precision: float, half: float, claim: float) -> int:
 
 
 def _apart(precision: float, labels: int, claim: float) -> float:
-    """How far the bounds lie apart, between those of the two whole numbers of positives next to the share."""
+    """Tell how far the bounds lie apart, between those of the two whole numbers of positives next to the share."""
     below = math.floor(precision * labels)
     found = np.array([below, min(below + 1, labels)], np.int64)
     lower, upper = sized_intervals(found, found, np.full(2, labels), np.full(2, _ENDLESS), claim)

@@ -53,7 +53,7 @@ class ClaimSide:
         return bad
 
     def bet(self, made_of: Factors, path: FloatArray) -> Bet:
-        """How it stands after the last draw."""
+        """Tell how it stands after the last draw."""
         return Bet(self.mass, self.positive_is_bad, self.beta - int(made_of[-1][-1]), self.needed - float(path[-1]))
 
 
@@ -81,7 +81,7 @@ class Course:
         return Course(row, block, round_ - round_[:1].sum(), np.asarray(labels, np.int8)[row])
 
     def factors(self, side: ClaimSide, left: Int64Array, stakes: Sequence[Mapping[str, Any]], at: int) -> Factors:
-        """What the evidence of a side is made of.
+        """Give what the evidence of a side is made of.
 
         Args:
             left (int64 array, shape (blocks,)): Items of each block before the first draw.

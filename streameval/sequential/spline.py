@@ -87,7 +87,7 @@ def likely_rates(known: KnownItems, blocks: RankBlocks) -> FloatArray:
 
 
 def forecast_rates(known: KnownItems, blocks: RankBlocks) -> FloatArray:
-    """The same, of curves that may turn within an e-fold, as real ones do: a forecast has to hold."""
+    """Give the same, of curves that may turn within an e-fold, as real ones do: a forecast has to hold."""
     rng = np.random.default_rng(0)
     return _rates(fitted(known, int(blocks.last[-1]), rng, _FORECAST_BEND, _FORECAST_CURVES), blocks)
 

@@ -74,7 +74,7 @@ class Start:
         return FixedSequence(self.ranks, at_first, precision, claim * SHARES[self.number], withdrawn)
 
     def pool(self, drawn: DrawnItems, labels: Int8Array) -> DrawnOrder:
-        """What was drawn."""
+        """Give what was drawn."""
         mine = drawn.table["round"].to_numpy() >= self.first_round
         table = drawn.table.filter(pa.array(mine))
         return DrawnOrder.of(
@@ -115,5 +115,5 @@ def sequence_of(
 
 
 def is_hopeless(curves: Curves, rank: int, precision: float) -> bool:
-    """Whether hardly any curve has the precision at a rank."""
+    """Tell whether hardly any curve has the precision at a rank."""
     return float((curves.at(np.array([rank])) >= precision).mean()) < HOPELESS

@@ -28,7 +28,7 @@ class Connections:
         self._known: dict[LimitedProtocol, None] = {}
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Tell how many there are."""
         return len(self._strangers) + len(self._known)
 
     def came(self, new: LimitedProtocol) -> None:

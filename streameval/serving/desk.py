@@ -118,12 +118,12 @@ class Desk:
         self._pages.pop((person, tab), None)
 
     def awaited(self, person: str) -> bool:
-        """Whether a task may come to a person later, as others have it now."""
+        """Tell whether a task may come to a person later, as others have it now."""
         return any(person not in self.answers.get(task, {}) for task in self._open)
 
     @property
     def open(self) -> int:
-        """How many tasks want an answer."""
+        """Tell how many tasks want an answer."""
         return len(self._open)
 
     def of(self, person: str) -> list[int]:
@@ -145,7 +145,7 @@ class Desk:
         return person not in said and person not in holders and len(holders) < self._wanted(task)
 
     def _wanted(self, task: int) -> int:
-        """How many more people are to answer a task: a third one where two differ."""
+        """Tell how many more people are to answer a task: a third one where two differ."""
         said: Mapping[str, str] = self.answers.get(task, {})
         wanted = 2 if task in self._twice else 1
         votes = [one for one in said.values() if one != "skip"]

@@ -121,7 +121,7 @@ def _refuse_other_judge(plan: Plan, items: pa.Table) -> None:
 
 
 def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched | None:
-    """What `select` fetched for this plan before, our columns with it; None where columns are not among it."""
+    """Give what `select` fetched for this plan before, our columns with it; None where columns are not among it."""
     file = folder.selected(plan)
     there = file.facts.get("columns") if file is not None else None
     if file is None or not isinstance(there, list) or len(there) >= file.table.num_columns:

@@ -47,11 +47,11 @@ class Links:
         return found[0] if found else None
 
     def is_owner(self, token: str) -> bool:
-        """Whether that is the secret of whoever asked."""
+        """Tell whether that is the secret of whoever asked."""
         return hmac.compare_digest(self.owner.encode(), token.encode())
 
     def is_report(self, token: str) -> bool:
-        """Whether that is the secret of the report."""
+        """Tell whether that is the secret of the report."""
         return hmac.compare_digest(self.report.encode(), token.encode())
 
     def _secret(self, role: str, name: str) -> str:

@@ -74,12 +74,12 @@ class JudgeProgram:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Say what it is called in messages."""
         return short(printable(self.words[0]))
 
     @property
     def annotator(self) -> str:
-        """What it is called as the annotator: with the file that it runs, since many programs are called python."""
+        """Say what it is called as the annotator: with the file that it runs, since many programs are called python."""
         script = [word for word in self.words[1:] if os.path.isfile(word)][:1]  # no more of it: a key may be in it
         return short(printable(" ".join([self.words[0], *script])))
 

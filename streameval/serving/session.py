@@ -140,7 +140,7 @@ class LabellingSession:
 
     @property
     def answers(self) -> int:
-        """How many answers the page has taken, before and now, but those that were forgotten before."""
+        """Tell how many answers the page has taken, before and now, but those that were forgotten before."""
         return len(self._journal.lines) - self._forgotten  # asked for after every answer: nothing is copied
 
     @property
@@ -149,7 +149,7 @@ class LabellingSession:
         return self._journal.lines[self._forgotten :]
 
     def start(self, person: str) -> dict[str, Any]:
-        """What a page is told when it opens: who it is for, what is asked, and the last answers of that person."""
+        """Say what a page is told when it opens: who it is for, what is asked, and the last answers of that person."""
         with self._changing:
             shown = self._shown
             last = self._desk.of(person)[-(AHEAD if shown.question.images else _SHOWN_AGAIN) :]
@@ -198,7 +198,7 @@ class LabellingSession:
         }  # fmt: skip
 
     def owner(self) -> dict[str, Any]:
-        """What the owner's page shows."""
+        """Say what the owner's page shows."""
         from streameval.labelling.pace import pace_of
 
         lines, standing = self._lines, self._standing

@@ -41,12 +41,12 @@ class SliceResult:
 
     @property
     def claim(self) -> Claim:
-        """What the bounds promise."""
+        """Give what the bounds promise."""
         return self.curve.claim
 
     @property
     def estimates(self) -> Basis:
-        """What estimates are made of."""
+        """Give what estimates are made of."""
         return self.curve.basis
 
     def facts(self) -> dict[str, Any]:

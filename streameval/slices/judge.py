@@ -113,7 +113,7 @@ def nothing_inside(judge: Judge) -> Int64Array:
 
 
 def shared_out(items: Int64Array, most: int) -> Int64Array:
-    """How many of each: all of the smaller groups, and of the others equally many."""
+    """Tell how many of each: all of the smaller groups, and of the others equally many."""
     room, left = np.zeros(items.size, np.int64), most
     for done, at in enumerate(np.argsort(items, kind="stable")):
         room[at] = min(int(items[at]), left // (items.size - done))

@@ -172,7 +172,7 @@ class Pile:
 
     @property
     def one_key(self) -> bool:
-        """Whether all items have one key."""
+        """Tell whether all items have one key."""
         return self.low >> 1 == self.high >> 1
 
     def rows(self) -> SortedRows:

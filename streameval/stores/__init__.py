@@ -26,7 +26,7 @@ PathOrURI = str | os.PathLike[str]  # of a folder or a file, here or in an objec
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path names an object store.
+    """Tell whether a path names an object store.
 
     >>> is_remote("s3://lake/ranking"), is_remote("ranking/part-0.parquet")
     (True, False)

@@ -47,7 +47,7 @@ def root_of(path: str) -> tuple[str, str]:
 
 
 def is_known(path: str) -> bool:
-    """Whether a path's scheme is that of an object store: databases have addresses too."""
+    """Tell whether a path's scheme is that of an object store: databases have addresses too."""
     return path.split("://", 1)[0] in _CLIENTS
 
 

@@ -43,7 +43,7 @@ def walk(folder: str) -> list[str]:
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Whether a path matches a pattern as a shell would have it: `*` stays within a folder, `**` does not.
+    """Tell whether a path matches a pattern as a shell would have it: `*` stays within a folder, `**` does not.
 
     >>> matches("s3://b/a/2.parquet", "s3://b/*/*.parquet"), matches("s3://b/a/c/2.parquet", "s3://b/*.parquet")
     (True, False)

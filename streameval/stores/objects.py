@@ -139,7 +139,7 @@ class ObjectFile:
 
 
 def _requests(ranges: Sequence[Range]) -> list[Range]:
-    """What is asked for, to have some ranges."""
+    """Give what is asked for, to have some ranges."""
     few = join_sparingly(ranges, _GAP, _UNWANTED)
     return few if len(few) <= _AT_ONCE else join_sparingly(join(ranges, _NEAR_GAP), _GAP, _UNWANTED)
 

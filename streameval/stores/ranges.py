@@ -22,7 +22,7 @@ def join(ranges: Sequence[Range], gap: int) -> list[Range]:
 
 
 def blocks(ranges: Int64Array, gap: int) -> tuple[Int64Array, Int64Array]:
-    """The same of many: the joined ranges, and the place of each range when these lie one after another.
+    """Give the same of many: the joined ranges, and the place of each range when these lie one after another.
 
     Args:
         ranges (int64 array, shape (ranges, 2)): Offset and bytes of each.
@@ -49,7 +49,7 @@ def blocks(ranges: Int64Array, gap: int) -> tuple[Int64Array, Int64Array]:
 
 
 def _joined(ranges: Sequence[Sequence[int]], gap: int) -> tuple[list[list[int]], list[int]]:
-    """What `blocks` gives, one range after another."""
+    """Give what `blocks` gives, one range after another."""
     joined, places, before = list[list[int]](), [0] * len(ranges), 0
     for i in sorted(range(len(ranges)), key=lambda i: ranges[i][0]):
         at, size = ranges[i]

@@ -82,7 +82,7 @@ class Study:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a plan."""
+        """Tell whether there is a plan."""
         return (self.folder / "plan.json").exists()
 
     @property
@@ -92,12 +92,12 @@ class Study:
 
     @property
     def scans(self) -> Path:
-        """Where scans of the ranking are kept until there is a selection."""
+        """Tell where scans of the ranking are kept until there is a selection."""
         return self.folder / "scan"
 
     @property
     def list_copy(self) -> Path:
-        """Where the list was copied to that could not be read where it lies."""
+        """Tell where the list was copied to that could not be read where it lies."""
         return self.folder / LIST_COPY
 
     @property
@@ -242,13 +242,13 @@ class Study:
 
     @property
     def labelled(self) -> int:
-        """How many items have a row among the labels, whatever it says."""
+        """Tell how many items have a row among the labels, whatever it says."""
         if not (self.folder / "votes").exists():
             return 0
         return len({rank for one in self.labels.sources() for rank in one.table.column("rank").to_pylist()})
 
     def items(self, plan: Plan) -> Items:
-        """What label tables can be joined by."""
+        """Give what label tables can be joined by."""
         from streameval.labelling.match_items import Items
 
         return Items(self.selection(plan), self.extra_tasks())

@@ -83,7 +83,7 @@ class Target:
 
     @property
     def remote(self) -> bool:
-        """Whether it is on an object store."""
+        """Tell whether it is on an object store."""
         return is_remote(os.fspath(self.out))
 
     @property
@@ -94,7 +94,7 @@ class Target:
 
     @property
     def folder(self) -> Path | str:
-        """The same as a caller handles it."""
+        """Give the same as a caller handles it."""
         return self.place if self.remote else Path(self.place)
 
 
@@ -270,7 +270,7 @@ def _is_own(cut: Cut, target: Target, manifest: bytes | None) -> bool:
 
 
 def _identity(cut: Cut, target: Target) -> dict[str, Any]:
-    """What makes two cuts the same, to the last byte of their items."""
+    """Say what makes two cuts the same, to the last byte of their items."""
     return {
         **{key: value for key, value in cut.as_dict().items() if key != "study"},
         "rows": cut.rank,

@@ -18,7 +18,7 @@ _KINDS = {("exact", False): "labelled_list", ("exact", True): "rankings", ("top_
 
 
 def marked(kind: str) -> dict[str, Any]:
-    """What a file says of itself."""
+    """Say what a file says of itself."""
     return {"kind": kind, "format": FORMAT}
 
 

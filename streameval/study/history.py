@@ -95,7 +95,7 @@ class WatchedStudy(Protocol):
         """Raise a `StudyError` where its bounds promise nothing, or what they promise is no matter of chance."""
 
     def at(self, settings: Settings, error: float) -> Entry:
-        """What its labels say of what is watched, with bounds that hold with probability 1 - error."""
+        """Give what its labels say of what is watched, with bounds that hold with probability 1 - error."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class History(Tabular, ABC):
     @property
     @abstractmethod
     def proven(self) -> Outcome | None:
-        """What the studies that the history has prove; None where there is no condition, and no fall.
+        """Give what the studies that the history has prove; None where there is no condition, and no fall.
 
         Of days, "fail": the mean since the last change is proven to be below the precision to keep, or so is a day that
         the call added, or the call named a fall; "pass": no such thing, and the mean is proven to be at least that. Of
@@ -198,7 +198,7 @@ class History(Tabular, ABC):
 
     @abstractmethod
     def called(self, row: Mapping[str, Any]) -> str:
-        """How a row is called in messages."""
+        """Say how a row is called in messages."""
 
     def with_study(self, at: int, new: Entry) -> History:
         """Append a study, or put it in the place that it has."""

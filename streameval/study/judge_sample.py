@@ -55,7 +55,7 @@ def tasks(folder: Study, plan: Plan, items: pa.Table, names: list[str]) -> pa.Ta
 
 
 def read_answers(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelColumns) -> FloatArray:
-    """What a judge said of each rank of the sample, float64; NaN where it has no answer.
+    """Give what a judge said of each rank of the sample, float64; NaN where it has no answer.
 
     Raises:
         InputError: A source that cannot be read, rows about items that it was not asked about, or two answers to one.

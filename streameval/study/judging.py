@@ -47,7 +47,7 @@ def at_confidence(plan: Plan, confidence: float) -> Plan:
 
 
 def last_judging(folder: Study) -> Judging:
-    """How the last evaluation judged; the defaults where there is none."""
+    """Tell how the last evaluation judged; the defaults where there is none."""
     try:
         summary = folder.summary()
     except FileNotFoundError:
@@ -73,7 +73,7 @@ def recount(folder: Study, plan: Plan) -> Tallied:
 
 
 def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
-    """What may have come in twice, or for want of names counts for nothing, JSON-ready.
+    """Say what may have come in twice, or for want of names counts for nothing, JSON-ready.
 
     Returns:
         dict: `given_twice`: of each file that says nothing but what others say `id`, `source`, `others` (their names,
@@ -100,7 +100,7 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
 
 
 def _first_reading(twice: Twice, files: Mapping[int, Given]) -> Given:
-    """Which of the files is not to count: the former reading, where one file was read again with other words."""
+    """Tell which of the files is not to count: the former reading, where one file was read again with other words."""
     own = files[twice.given]
     former = [files[one] for one in twice.others if one < twice.given
               and files[one].facts["content"] == own.facts["content"]]  # fmt: skip

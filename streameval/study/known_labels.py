@@ -74,7 +74,7 @@ class KnownLabels:
 
     @property
     def notes(self) -> dict[str, bool]:
-        """What a plan remembers where they count for items that would be drawn without them too."""
+        """Say what a plan remembers where they count for items that would be drawn without them too."""
         return {} if self.source is None else {"labels_seen_by_model": self.labels_unseen_by_model == "no"}
 
     def refuse_unsaid(self) -> None:
@@ -167,7 +167,7 @@ def _labels_of(study: Study, on: Sequence[str]) -> pa.Table:
 
 
 def _source_of(study: Study) -> str | None:
-    """What a column `source` says of all answers that a study has, where nothing disputes these."""
+    """Say what a column `source` says of all answers that a study has, where nothing disputes these."""
     said = rows_of(study.labels.sources()).column("source").unique().to_pylist()
     if len(said) != 1 or not (study.folder / SUMMARY).exists() or study.summary()["claim"]["about"] != TRUTH:
         return None

@@ -88,7 +88,7 @@ def _refuse_other_content(folder: Study, planned: Copied, unread: Unread) -> Non
 
 
 def _is_copied(unread: Unread, place: Path, planned: Copied | None) -> bool:
-    """Whether a place holds the copy of a source, as it was written, and no row has to be read to know that."""
+    """Tell whether a place holds the copy of a source, as it was written, and no row has to be read to know that."""
     record = record_of(place)
     known = record is not None and unread.content is not None and record["content"] == unread.content
     return known and (planned is None or planned.is_there())

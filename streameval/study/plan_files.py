@@ -75,7 +75,7 @@ def plan_ids(folder: Path) -> tuple[str, ...]:
 
 
 def _without_plan(folder: Path, missing: str | None) -> StudyError:
-    """What a folder without a plan is: exact results, or no study."""
+    """Give what a folder without a plan is: exact results, or no study."""
     if (folder / "evaluation.json").exists() and not any(
         (folder / name).exists() for name in ("plan.parquet", "votes")
     ):
@@ -170,7 +170,7 @@ def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]
 
 
 def restores(folder: Path, plan: Plan) -> bool:
-    """Whether the plan on disk cannot be read, but one of its files shows that it is this plan."""
+    """Tell whether the plan on disk cannot be read, but one of its files shows that it is this plan."""
     try:
         read_plan(folder)
     except StudyError:
@@ -195,7 +195,7 @@ def difference(there: Plan, new: Plan) -> str:
 
 
 def _described(plan: Plan) -> dict[str, Any]:
-    """What was asked for, and of which list, by the names that options have."""
+    """Say what was asked for, and of which list, by the names that options have."""
     asked = {key.replace("_", "-"): value for key, value in plan.parameters.items()}
     asked |= {key: plan.notes[key] for key in _NOTES if key in plan.notes}
     asked |= _judge_of(plan.notes) | {key: value for key, value in plan.ranking.items() if key not in _OF_THE_ORDER}

@@ -74,7 +74,7 @@ class Result(Tabular):
 
     @property
     def claim(self) -> Claim:
-        """What the bounds promise."""
+        """Give what the bounds promise."""
         return Claim(**self.summary["claim"])
 
     @property
@@ -84,7 +84,7 @@ class Result(Tabular):
 
     @property
     def estimates(self) -> Basis:
-        """What estimates are made of."""
+        """Give what estimates are made of."""
         return "labels"
 
     @property
@@ -115,7 +115,7 @@ class Evaluation(Result):
 
     @property
     def claim(self) -> Claim:
-        """What the bounds promise."""
+        """Give what the bounds promise."""
         return self.curve.claim
 
     @property
@@ -140,7 +140,7 @@ class Evaluation(Result):
 
     @property
     def estimates(self) -> Basis:
-        """What estimates are made of."""
+        """Give what estimates are made of."""
         return self.curve.basis
 
     @property
@@ -156,7 +156,7 @@ class Evaluation(Result):
 
     @property
     def labels(self) -> Labels:
-        """What is known of each planned rank; of no rank where every item has a label."""
+        """Give what is known of each planned rank; of no rank where every item has a label."""
         return _labels_of(self.label_table, self.summary, self.claim)
 
 
@@ -212,7 +212,7 @@ def refuse_others(folder: Path, tables: Iterable[str], kind: str, maker: str) ->
 
 
 def _is_ours(folder: Path, first: str, kind: str) -> bool:
-    """Whether the summary, or else the file that is put in place first, is of such results, whole or not."""
+    """Tell whether the summary, or else the file that is put in place first, is of such results, whole or not."""
     with suppress(OSError, StudyError):
         return read_kind(folder / SUMMARY)[0] == kind
     with suppress(OSError, StudyError):

@@ -154,7 +154,7 @@ def _earlier(votes: Votes, stored: Sequence[Given]) -> list[str]:
 
 
 def _answers(rows: pa.Table) -> set[tuple[Any, ...]]:
-    """What rows say that are not blank, wherever in their source they stand."""
+    """Give what rows say that are not blank, wherever in their source they stand."""
     said = rows.filter(pc.not_equal(rows.column("state"), "blank")).select(_SAID)
     return set(zip(*(column.to_pylist() for column in said.columns), strict=True))
 
@@ -199,7 +199,7 @@ def flags_of(columns: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _stages(folder: Path, plan: Plan) -> Int64Array:
-    """How often the plan had grown when each of its ranks was planned, int64, shape of its ranks."""
+    """Tell how often the plan had grown when each of its ranks was planned, int64, shape of its ranks."""
     grown = len(plan.grown_by)
     stage = np.full(plan.ranks.size, grown, dtype=np.int64)
     for at, name in zip(reversed(range(grown)), plan.notes.get("grown_from", ()), strict=False):

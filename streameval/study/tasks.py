@@ -65,7 +65,7 @@ EXTRA_TASKS = pa.schema(
 
 
 def kept_question(folder: Study) -> TaskQuestion:
-    """What was asked before; nothing of a study that never said it."""
+    """Give what was asked before; nothing of a study that never said it."""
     path = folder.folder / _NAME
     if not path.exists():
         return NO_QUESTION
@@ -80,7 +80,7 @@ def kept_question(folder: Study) -> TaskQuestion:
 
 
 def question_of(folder: Study, options: AskOptions, columns: Collection[str]) -> TaskQuestion:
-    """What is asked now: what the options say, and where they say nothing what was asked before.
+    """Give what is asked now: what the options say, and where they say nothing what was asked before.
 
     Args:
         columns: That people see.
@@ -178,7 +178,7 @@ def _is_zero_or_one(column: pa.ChunkedArray) -> bool:
 
 
 def follows(values: pa.ChunkedArray, place: Int64Array, group: Int64Array) -> bool:
-    """Whether a column follows the order of the items; see above.
+    """Tell whether a column follows the order of the items; see above.
 
     Args:
         values: Numbers, booleans, times or texts, of which numbers are read as such; nothing is said of other types.
@@ -205,7 +205,7 @@ def follows(values: pa.ChunkedArray, place: Int64Array, group: Int64Array) -> bo
 
 
 def _in_sequence(a: FloatArray, b: FloatArray, group: Int64Array) -> bool:
-    """Whether ranks are exactly those of the order, or exactly against it, with 2/n! below what chance is allowed.
+    """Tell whether ranks are exactly those of the order, or exactly against it, with 2/n! below what chance is allowed.
 
     Args:
         a, b (float64 arrays): Midranks of the column and of the places, less their means: the latter have no ties.

@@ -176,7 +176,7 @@ class LabelStore:
         return sorted(self.folder.glob("*.parquet"))
 
     def forgotten_answers(self) -> int:
-        """How many of the first answers of the page are not to count."""
+        """Tell how many of the first answers of the page are not to count."""
         return _first_forgotten(self._forgotten().get(IDENTITY, ()))
 
     def journal(self) -> Journal:
@@ -327,7 +327,7 @@ def _without(source: Given, names: Sequence[str]) -> Given | None:
 
 
 def _first_forgotten(names: Sequence[str]) -> int:
-    """How many of the first rows are forgotten by what forgotten.json lists of the page, such as "*40"."""
+    """Tell how many of the first rows are forgotten by what forgotten.json lists of the page, such as "*40"."""
     return max((int(name.removeprefix(_ALL)) for name in names if name != _ALL), default=0)
 
 

@@ -124,7 +124,7 @@ def printed(made: Plan, study: Path, drawn: str, **_: Any) -> Printed:
 
 
 def _said(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said of the draw, as JSON-ready values: files as they are found from any folder."""
+    """Say what was said of the draw, as JSON-ready values: files as they are found from any folder."""
     values = {}
     for name, given in how.items():
         value = ",".join(given) if isinstance(given, tuple) else given
@@ -175,7 +175,7 @@ def _refuse_unsaid(method: Adopted, how: Draw) -> None:
 
 
 def _strata(method: Adopted, how: Draw, rows: DrawnRows, ranking: Ranking, memory: float) -> Strata | Floor:
-    """What was drawn of which ranks; of a design with probabilities, the smallest of each range."""
+    """Give what was drawn of which ranks; of a design with probabilities, the smallest of each range."""
     n_items, came = ranking.n_items, rows.rank.size
     if method.drawn != "strata" and how.sample_size is not None:
         _hold_against(how.sample_size, came)

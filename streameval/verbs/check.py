@@ -100,7 +100,7 @@ class Checks(ShowsItself, Tabular):
 
     @property
     def sentence(self) -> str:
-        """What the bounds promise; or why nothing can be told."""
+        """Say what the bounds promise; or why nothing can be told."""
         of_truth = "" if self.about is None else "This is a claim about the truth."
         return self.why or f"{self.promise} {of_truth}".rstrip()
 
@@ -240,7 +240,7 @@ def _why_not(result: StudyResult, about: str | None) -> str:
 
 
 def _next(study: Study, result: StudyResult, checked: Sequence[Checked], why: str) -> str:
-    """What to do about the checks that are inconclusive; of a claim that is not about the truth, `why` says it."""
+    """Say what to do about the checks that are inconclusive; of a claim that is not about the truth, `why` says it."""
     if all(one.outcome != "inconclusive" for one in checked):
         return ""
     labels = max((one.labels or 0 for one in checked), default=0)
@@ -258,7 +258,7 @@ def _asked_alone(checks: Sequence[Checked], labelled: int, more: int) -> tuple[C
 
 
 def _alone(study: Study, result: StudyResult, checked: Sequence[Checked], why: str) -> tuple[str, int]:
-    """How to ask the conditions that are inconclusive by themselves, and about how many more labels that takes."""
+    """Say how to ask the conditions that are inconclusive by themselves, and about how many more labels that takes."""
     still = [one for one in checked if one.outcome == "inconclusive"]
     if why or not still:
         return "", 0

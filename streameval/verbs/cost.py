@@ -149,7 +149,7 @@ def _priced(rows: Sequence[dict[str, Any]], price: float | None) -> tuple[dict[s
 
 
 def priced(labels: int, price_per_label: float | None) -> float | None:
-    """What labels cost; None where no price was given, and an `InputError` for one that is none."""
+    """Give what labels cost; None where no price was given, and an `InputError` for one that is none."""
     price = check_price(price_per_label)
     return None if price is None else labels * price
 
@@ -190,7 +190,7 @@ def printed(costs: Costs, **_: Any) -> Printed:
 
 
 def _by_case(rows: Sequence[dict[str, Any]], priced: Sequence[str]) -> list[Paragraph]:
-    """What questions and comparisons take, case by case."""
+    """Say what questions and comparisons take, case by case."""
     names = ["labels", "nine_in_ten", "most"]
     head = ["case", "labels", "nine times in ten", "at most", *priced]
     told = [row for row in rows if any(row[name] is not None for name in names) or row["case"].startswith("if ")]
@@ -204,12 +204,12 @@ def _by_case(rows: Sequence[dict[str, Any]], priced: Sequence[str]) -> list[Para
 
 
 def _untold(row: dict[str, Any]) -> str:
-    """What is said of a case without numbers: why it has none, or the case itself."""
+    """Say what is said of a case without numbers: why it has none, or the case itself."""
     return f"{row['case']}: {row['refused']}." if "refused" in row else f"{row['case'][:1].upper()}{row['case'][1:]}."
 
 
 def _by_stage(row: dict[str, Any]) -> list[str]:
-    """How many labels there are in all after each stage."""
+    """Say how many labels there are in all after each stage."""
     if "stages" not in row:
         return []
     shown = [f"stage {one['stage']}: {one['labels']:,} (~{one['half_width']:.2%})" for one in row["stages"]]
@@ -217,7 +217,7 @@ def _by_stage(row: dict[str, Any]) -> list[str]:
 
 
 def _worth_lines(sample: dict[str, Any]) -> list[str]:
-    """What a sample that was drawn elsewhere is worth."""
+    """Say what a sample that was drawn elsewhere is worth."""
     widths = ", ".join(f"~{one['half_width']:.2%} at rank {one['rank']:,}" for one in sample["half_widths"])
     ours = sample["loguniform"]
     return [

@@ -162,7 +162,7 @@ def _cannot_grow(study: Study, method: Method) -> StudyError:
 
 
 def _is_met(plan: Plan, how: Growth, reached: float | None) -> bool:
-    """Whether the plan grew for this request already, or there is no need to."""
+    """Tell whether the plan grew for this request already, or there is no need to."""
     width = how.half_width
     if width is None:
         return how.request in plan.grown_by

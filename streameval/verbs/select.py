@@ -243,7 +243,7 @@ def printed(made: Selection, study: Path, export: Path | None = None, engine: st
 
 
 def _ties(made: Selection, plan: Plan) -> list[str]:
-    """What of the order of these items, and of their keys, is arbitrary."""
+    """Say what of the order of these items, and of their keys, is arbitrary."""
     lines = []
     if tied := made.fetched.tied_ranks:
         lines.append(
@@ -289,7 +289,7 @@ def _facts(made: Selection) -> dict[str, Any]:
 
 
 def _to_people(study: Path, made: Selection, export: Path | None, for_judge: bool) -> list[str]:
-    """What was exported, and what to run once it is answered."""
+    """Say what was exported, and what to run once it is answered."""
     if not made.table.num_rows or (export is not None and not made.files):
         standing = standing_of(study)
         unwritten = "" if export is None else f", and {export} was not written"
@@ -322,7 +322,7 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
 
 
 def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:
-    """Which columns tasks do not show, and what becomes of those by which answers might be joined."""
+    """Tell which columns tasks do not show, and what becomes of those by which answers might be joined."""
     if not why:
         return []
     told = []

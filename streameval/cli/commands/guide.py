@@ -109,7 +109,7 @@ def _page(file: Traversable) -> str:
 
 
 def _notebook(file: Traversable) -> str:
-    """What a notebook is about, how it is opened, and its cells without what they printed."""
+    """Say what a notebook is about, how it is opened, and its cells without what they printed."""
     cells = json.loads(_page(file))["cells"]
     text = ["".join(cell["source"]) for cell in cells]
     parts = [one if cell["cell_type"] == "markdown" else f"```python\n{one}\n```"

@@ -61,7 +61,7 @@ class Side:
 
     @property
     def descending(self) -> bool:
-        """Whether large scores come first."""
+        """Tell whether large scores come first."""
         return not self.ranking.get("ascending", False)
 
 
@@ -110,7 +110,7 @@ class Comparison(SideBySide):
 
 
 def alike(a: Side, b: Side) -> bool:
-    """Whether both judge alike; of a study and a column of labels, that has to be assumed."""
+    """Tell whether both judge alike; of a study and a column of labels, that has to be assumed."""
     return a.judged == b.judged or (a.counted is None) != (b.counted is None)
 
 
@@ -290,7 +290,7 @@ def sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
 
 
 def _joint(a: Claim, b: Claim, confidence: float | None) -> Claim:
-    """What holds of both together: the weaker of the two, under the assumptions of both."""
+    """Give what holds of both together: the weaker of the two, under the assumptions of both."""
     coverage = min(a.coverage, b.coverage, key=STRENGTH.index)
     assumes = a.assumes if a.assumes == b.assumes else f"of the first: {a.assumed}; of the second: {b.assumed}"
     disputed = [(name, one) for name, one in (("first", a), ("second", b)) if one.caution]

@@ -66,7 +66,7 @@ def _established(found: Comparison) -> str:
 
 
 def _besides(found: Comparison) -> str:
-    """Which metrics of the table are higher all the same, such as the precision at a recall."""
+    """Tell which metrics of the table are higher all the same, such as the precision at a recall."""
     rows = main_rows(found.differences.to_pylist())
     higher = {side: [measure_of(row["metric"], row["argument"]) for row in rows if row["higher"] == side]
               for side in "ab"}  # fmt: skip
@@ -100,7 +100,7 @@ def _rules(found: Comparison) -> str:
 
 
 def claim_sentence(found: Comparison) -> str:
-    """What the bounds on the differences promise."""
+    """Say what the bounds on the differences promise."""
     meaning = band_meaning(found.claim).replace("the band holds", "all bounds hold")
     sentence = f"{meaning[0].upper()}{meaning[1:]} ({found.lists}){found.claim.condition}."
     return f"{sentence} {found.claim.caution}".rstrip()
@@ -153,7 +153,7 @@ def page(found: Comparison) -> str:
 
 
 def sides(found: Comparison) -> list[str]:
-    """What is compared, a line each."""
+    """Say what is compared, a line each."""
     return [
         f"{name}: {side.name} ({side.method}, {side.curve.n_items:,} items, {side.labels:,} labels)"
         for name, side in (("a", found.a), ("b", found.b))
@@ -167,7 +167,7 @@ def names(*folders: str) -> list[str]:
 
 
 def side_labels(*folders: str) -> dict[str, str]:
-    """What a chart calls each of two studies."""
+    """Say what a chart calls each of two studies."""
     return {side: f"{side}: {name}" for side, name in zip("ab", names(*folders), strict=True)}
 
 

@@ -199,11 +199,11 @@ class Rest:
 
     @property
     def exact(self) -> bool:
-        """Whether the misses are counted."""
+        """Tell whether the misses are counted."""
         return self.evaluation.curve.claim.coverage == "exact"
 
     def facts(self, curve: Curve) -> dict[str, Any]:
-        """What evaluation.json keeps of it beside the bounds of a curve that it gave misses to."""
+        """Say what evaluation.json keeps of it beside the bounds of a curve that it gave misses to."""
         of = {"study": str(self.folder.absolute()), "evaluation_id": self.evaluation.evaluation_id}
         estimate = None if np.isnan(curve.misses_estimate) else curve.misses_estimate
         bounded = {"misses_upper": curve.misses_upper, "misses_estimate": estimate}

@@ -151,7 +151,7 @@ class DayStudy:
 
     @property
     def question(self) -> dict[str, Any]:
-        """What has to be the same for two days to be compared."""
+        """Say what has to be the same for two days to be compared."""
         summary, ranking = self.summary, self.plan.ranking
         ranked = {"score": ranking.get("score"), "ascending": bool(ranking.get("ascending", False))}
         judged = {key: summary.get(key) for key in ("vote", "prefer", "label_error", "assume")}
@@ -166,7 +166,7 @@ class DayStudy:
             raise StudyError(f"{self.folder}: its bounds hold on a condition, and with no probability", hint)
 
     def at(self, settings: Settings, error: float) -> Day:
-        """What the labels say of the items above the cutoff; the level holds with probability 1 - error."""
+        """Give what the labels say of the items above the cutoff; the level holds with probability 1 - error."""
         plan, rank = self.plan, self._rank(settings.watched.cutoffs[0])
         level = self._level(rank, 1 - error)
         contradiction: ContradictedBy | None = None if self.curve.envelope.consistent else "study"
@@ -260,7 +260,7 @@ class DayHistory(Watched):
 
     @property
     def proven(self) -> Outcome | None:
-        """What is proven against the precision to keep, and by falls.
+        """Give what is proven against the precision to keep, and by falls.
 
         "fail": the mean since the last change is proven to be below it, or so is a day that the call added, or the call
         named a fall. "pass": no such thing, and the mean is proven to be at least that. "inconclusive": neither. None:
@@ -331,7 +331,7 @@ class DayHistory(Watched):
         return pa.Table.from_pylist(rows, schema=SCHEMA)
 
     def _outcome(self, bounds: tuple[float, float]) -> Outcome | None:
-        """What bounds say of the precision to keep: nothing where they contradict themselves."""
+        """Give what bounds say of the precision to keep: nothing where they contradict themselves."""
         demand = self.settings.watched.demand
         if not isinstance(demand, Condition):
             return None

@@ -18,7 +18,7 @@ COLUMNS = ("day", "labels", "rank", "lower", "estimate", "upper", "outcome", "na
 
 
 def sentences(history: DayHistory) -> list[str]:
-    """What is claimed, what was named, what is odd about days, and how the current run stands."""
+    """Say what is claimed, what was named, what is odd about days, and how the current run stands."""
     settings, about = history.settings, history.settings.question.get("about", TRUTH)
     whose = "the truth" if about == TRUTH else "what the annotators of each day would say"
     right = about == TRUTH and not settings.question.get("label_error")
@@ -34,7 +34,7 @@ def sentences(history: DayHistory) -> list[str]:
 
 
 def _run(history: DayHistory) -> str:
-    """How the mean since the last change stands, and against the precision to keep."""
+    """Say how the mean since the last change stands, and against the precision to keep."""
     settings, last = history.settings, history.rows[-1]
     days = sum(row["day"] >= last["run_since"] for row in history.rows)
     since = f"Since {last['run_since']} ({number_of(days, 'day')}), "
@@ -55,7 +55,7 @@ def _run(history: DayHistory) -> str:
 
 
 def _contradiction(row: dict[str, Any]) -> str:
-    """What a day counts with whose bounds contradict themselves."""
+    """Say what a day counts with whose bounds contradict themselves."""
     even = ", even at the confidence of the day" if row["contradiction"] == "day" else ""
     instead = (
         "what its labels say of the cutoff alone" if row["positives"] is not None
@@ -68,7 +68,7 @@ def _contradiction(row: dict[str, Any]) -> str:
 
 
 def news(history: DayHistory) -> list[str]:
-    """What the call that returned a history did to it."""
+    """Say what the call that returned a history did to it."""
     if not history.added:
         return ["Nothing was added: the history has these days and these labels."]
     fresh = [row for row in history.rows if row["day"] in history.added]

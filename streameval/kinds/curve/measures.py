@@ -54,7 +54,7 @@ def measures(result: _OfCurve) -> tuple[str, ...]:
 
 
 def written(result: _OfCurve) -> tuple[str, ...]:
-    """Those of the whole list, and of any cutoff, as they are written: with @K."""
+    """Give those of the whole list, and of any cutoff, as they are written: with @K."""
     known = measures(result)
     return (*(f"{name}@K" for name in known if name in _AT_ANY), *(name for name in known if name in _OF_THE_LIST))
 
@@ -123,7 +123,7 @@ def _at_rate(result: _OfCurve, question: Question, cutoff: Cutoff) -> Bounds:
 
 
 def _at_score(result: _OfCurve, question: Question, cutoff: Cutoff) -> Bounds:
-    """What was counted at a score, or is known wherever the last item of it, or of a better one, may be."""
+    """Give what was counted at a score, or is known wherever the last item of it, or of a better one, may be."""
     if question.metric not in _AT_SCORES:
         raise _no_such(question, _AT_SCORES)
     name, curve = (f"{question.metric}_at_score", cutoff.value), result.curve

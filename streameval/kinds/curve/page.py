@@ -143,7 +143,7 @@ def _page(shown: Sequence[ReportedStudy], title: str | None) -> str:
 
 
 def _subject(study: ReportedStudy, several: bool) -> str:
-    """What was evaluated: how many items in which order, and how many labels by which method."""
+    """Say what was evaluated: how many items in which order, and how many labels by which method."""
     curve, plan = study.evaluation.curve, study.plan
     items = f"{f'{study.name}: ' if several else ''}{number_of(curve.n_items, 'item')}{_order(plan)}. "
     if plan is None:
@@ -172,7 +172,7 @@ def _chart(figure: Figure, more: str = "") -> Section:
 
 
 def _place(figure: Figure, about: str) -> str:
-    """Where scripts draw a chart; `about` is what a screen reader says of it."""
+    """Tell where scripts draw a chart; `about` is what a screen reader says of it."""
     name = f"id='chart-{figure.name}' role='img' aria-label='{escaped(about)}'"
     return f"<div class='chart' {name}>{figure.still}</div>"
 
@@ -214,7 +214,7 @@ def _next(study: ReportedStudy) -> list[Section]:
 
 
 def _details(study: ReportedStudy, several: bool) -> Iterator[Section]:
-    """What belongs to one study alone: width, findings, label account, items, provenance."""
+    """Give what belongs to one study alone: width, findings, label account, items, provenance."""
     evaluation = study.evaluation
     sentences = [half_width_sentence(evaluation), estimate_sentence(evaluation.curve.basis)]
     said = "".join(map(paragraph, filter(None, [*sentences, *evaluation.curve.findings])))
@@ -296,7 +296,7 @@ _TESTED = "A.1 and A.2 of the PAULA paper, tested on these labels; small p-value
 
 
 def _assumptions(found: Evaluation) -> Columns | None:
-    """What the labels say about A.1 and A.2 of the paper; None where they were not tested."""
+    """Give what the labels say about A.1 and A.2 of the paper; None where they were not tested."""
     tested = found.summary.get("diagnostics", {}).get("assumptions", {})
     rows = [[name, told["verdict"], f"{told['p_value']:.3g}"] for name, told in tested.items() if "verdict" in told]
     return Columns(("assumption", "verdict", "p-value"), rows) if rows else None

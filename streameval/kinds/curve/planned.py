@@ -75,7 +75,7 @@ class CurvePlanText(PlanText):
 
 
 def reused(options: Mapping[str, Any], labels: int, labelled: int) -> tuple[dict[str, Any], list[str]]:
-    """How many labels are left to ask for, as facts and in words, of items that are drawn by their key."""
+    """Say how many labels are left to ask for, as facts and in words, of items that are drawn by their key."""
     if not {"on", "reuse", "label", "labels_unseen_by_model"} & options.keys():
         return {}, []
     facts = {"reused": labelled, "to_label": labels - labelled}
@@ -85,7 +85,7 @@ def reused(options: Mapping[str, Any], labels: int, labelled: int) -> tuple[dict
 
 
 def _replaced(before: Plan | None, made: Plan) -> list[str]:
-    """What differs from the plan whose place was taken."""
+    """Say what differs from the plan whose place was taken."""
     if before is None:
         return []
     differs = difference(before, made)
@@ -100,7 +100,7 @@ def _copied(study: Study, made: Plan) -> list[str]:
 
 
 def _seed(made: Plan) -> str:
-    """What plans the same again, or nearly the same items of another version."""
+    """Say what plans the same again, or nearly the same items of another version."""
     if made.draw_by:
         key = shlex.quote(",".join(made.draw_by))
         again = f"another version draws nearly the same items with --seed {made.seed} --on {key}"
@@ -110,7 +110,7 @@ def _seed(made: Plan) -> str:
 
 
 def _told(made: Plan) -> list[str]:
-    """What is particular to a plan: slices, ranks that stay unknown, stages, a judge."""
+    """Say what is particular to a plan: slices, ranks that stay unknown, stages, a judge."""
     lines = []
     if made.by is not None:
         lines.append(f"{number_of(len(made.slices), 'slice')} by {made.by}: {_largest(made)}.")

@@ -58,7 +58,7 @@ class CurveResult(Evaluation, StudyResult):
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
-        """What they say, and a picture of the curve."""
+        """Say what they say, and a picture of the curve."""
         return [*super().paragraphs, Picture(self.curve)]
 
     def lines(self, study: Path) -> list[Paragraph]:
@@ -88,7 +88,7 @@ class CurveResult(Evaluation, StudyResult):
         return database_of(folder, plan, self)
 
     def measures(self) -> tuple[str, ...]:
-        """What can be asked for, as it is written; K stands for any number of items."""
+        """Say what can be asked for, as it is written; K stands for any number of items."""
         return measures.written(self)
 
     def main_measures(self) -> list[str]:

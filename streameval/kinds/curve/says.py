@@ -113,7 +113,7 @@ def _number(value: float | None) -> str:
 
 
 def _kept(account: dict[str, int]) -> list[str]:
-    """What became of answers that do not count as they stand, though nothing is wrong with them."""
+    """Say what became of answers that do not count as they stand, though nothing is wrong with them."""
     lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
     if account["untimed"]:
         lines.append(

@@ -56,7 +56,7 @@ def measured(
 
 
 def _claim(means: pa.Table, plan: Plan, pool: Pool | None, item: str | None, labels: Labels) -> Claim:
-    """What all bounds together promise: no more than the weakest of them."""
+    """Give what all bounds together promise: no more than the weakest of them."""
     coverage = min(means.column("coverage").to_pylist(), key=STRENGTH.index)
     exact = means.column("lower").equals(means.column("upper"))
     assumes = [] if exact else [ASSUMES_THE_DRAW]

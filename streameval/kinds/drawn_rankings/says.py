@@ -51,7 +51,7 @@ def sample_table(found: Result) -> Columns:
 
 
 def remarks(summary: Mapping[str, Any]) -> list[str]:
-    """What to know of the means."""
+    """Say what to know of the means."""
     judge = summary.get("judge")
     text = f"The bounds use what '{judge}' says of every ranking, as a judge: {WHATEVER_IT_SAYS}. "
     text += "The last column has the width that the same labels give without it."
@@ -60,7 +60,7 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
 
 
 def sample_sentence(found: Result) -> str:
-    """What the bounds of drawn rankings claim."""
+    """Say what the bounds of drawn rankings claim."""
     claim, account, pool = found.summary["claim"], found.summary["account"], found.summary.get("pool")
     counts = (
         f"{account['labelled']:,} of {account['planned']:,} labels, of {found.summary['parameters']['rankings']:,} of "
@@ -84,7 +84,7 @@ def sample_sentence(found: Result) -> str:
 
 
 def _pooled(summary: Mapping[str, Any]) -> str:
-    """What the table of positives says."""
+    """Say what the table of positives says."""
     pool = summary["pool"]
     text = (
         f"The table of positives names {number_of(pool['rows'], 'positive')}, {pool['beyond']:,} of them of drawn "
@@ -96,7 +96,7 @@ def _pooled(summary: Mapping[str, Any]) -> str:
 
 
 def _matched(pool: Mapping[str, Any]) -> str:
-    """How far the table and the labels name the same items, which shows where they write names differently."""
+    """Say how far the table and the labels name the same items, which shows where they write names differently."""
     again = f", {pool['again']:,} of them there twice" if pool.get("again") else ""
     text = f"Rows of drawn rankings: {pool['drawn']:,}{again}. "
     if not pool["drawn"] or pool["item"] is None:

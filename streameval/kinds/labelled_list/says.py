@@ -103,7 +103,7 @@ def _cell(row: Mapping[str, Any], side: str) -> str:
 
 
 def _windows(diagnostics: Mapping[str, Any]) -> list[Paragraph]:
-    """What is true of the paper's assumptions, a line for each window."""
+    """Say what is true of the paper's assumptions, a line for each window."""
     if not diagnostics["windows"]:
         return []
     head = ["window", "epsilon", "A.1", "A.2", "first broken", "ranks that rise", "largest rise"]

@@ -33,7 +33,7 @@ def overlap_of(comparing: Comparing) -> float:
 
 
 def costs_of(comparing: Comparing, n_items: int) -> list[dict[str, Any]]:
-    """What `cost` says of a comparison: labels by cutoff, of all together at most, and of two curves instead."""
+    """Say what `cost` says of a comparison: labels by cutoff, of all together at most, and of two curves instead."""
     return list(_rows(comparing, n_items))
 
 
@@ -77,7 +77,7 @@ def _two_curves(comparing: Comparing, n_items: int) -> int | None:
 
 
 def as_close_sentence(rank: int, half_width: float, spent: int) -> str:
-    """How many labels of what changed would bound the difference of one cutoff as closely as two studies do.
+    """Say how many labels of what changed would bound the difference of one cutoff as closely as two studies do.
 
     Empty where that takes no fewer than the `spent` labels of both.
     """

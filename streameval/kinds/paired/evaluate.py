@@ -69,7 +69,7 @@ def bounded(plan: Plan, label: Int8Array) -> list[dict[str, Any]]:
 
 
 def _is_certain(row: Mapping[str, Any], rate: float) -> bool:
-    """Whether no bound at a cutoff is one of chance: nothing was drawn, or everything, which has its label."""
+    """Tell whether no bound at a cutoff is one of chance: nothing was drawn, or everything, which has its label."""
     return rate == 0 or (rate == 1 and row["lower"] == row["upper"])
 
 
@@ -152,7 +152,7 @@ class AtCutoff:
 
     @property
     def better(self) -> str:
-        """Which ranking is better; "neither" where the difference lies within what was asked for."""
+        """Tell which ranking is better; "neither" where the difference lies within what was asked for."""
         lower, upper = self.bounds.lower, self.bounds.upper
         if lower > 0 or upper < 0:
             return "b" if lower > 0 else "a"
@@ -182,13 +182,13 @@ class LabelledDraw:
 
     @cached_property
     def gain(self) -> BoolArray:
-        """Which items B has before A."""
+        """Tell which items B has before A."""
         gain: BoolArray = self.column("first_b") < self.column("first_a")
         return gain
 
     @cached_property
     def predicted(self) -> Int8Array:
-        """What the judge says; without one everything is taken for negative."""
+        """Give what the judge says; without one everything is taken for negative."""
         named = "predicted" in self.plan.table.column_names
         return self.column("predicted").astype(np.int8) if named else np.zeros(self.u.size, np.int8)
 
@@ -199,7 +199,7 @@ class LabelledDraw:
 
     @cached_property
     def certain(self) -> BoolArray:
-        """Which items are labelled whatever their hash is."""
+        """Tell which items are labelled whatever their hash is."""
         certain: BoolArray = self.column("probability") >= 1
         return certain
 
@@ -214,7 +214,7 @@ class LabelledDraw:
 
     @cached_property
     def wrong(self) -> Int8Array:
-        """Whether the judge is wrong, and -1 where there is no label; without a judge, the labels."""
+        """Tell whether the judge is wrong, and -1 where there is no label; without a judge, the labels."""
         wrong: Int8Array = np.where(self.label < 0, -1, self.label != self.predicted).astype(np.int8)
         return wrong
 
@@ -239,7 +239,7 @@ class LabelledDraw:
 
     @cached_property
     def reached(self) -> float:
-        """How far labelling came: u over its own rate of the first item to which nobody came; 1 at the end.
+        """Tell how far labelling came: u over its own rate of the first item to which nobody came; 1 at the end.
 
         Items are labelled in this order, so that those before are a draw by their rates times this.
         """
@@ -261,14 +261,14 @@ class LabelledDraw:
         return first, second
 
     def at(self, j: int) -> BoolArray:
-        """Which items gain or lose at cutoff j."""
+        """Tell which items gain or lose at cutoff j."""
         first_a, first_b = self.column("first_a"), self.column("first_b")
         changed: BoolArray = (np.minimum(first_a, first_b) <= j) & (np.maximum(first_a, first_b) > j)
         return changed
 
     @cached_property
     def known(self) -> BoolArray:
-        """Which items had a label before the seed was drawn."""
+        """Tell which items had a label before the seed was drawn."""
         named = "known" in self.plan.table.column_names
         known: BoolArray = self.plan.table.column("known").to_numpy() if named else np.zeros(self.u.size, np.bool_)
         return known

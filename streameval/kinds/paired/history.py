@@ -141,7 +141,7 @@ class ComparedStudy:
             )
 
     def at(self, settings: Settings, error: float) -> Compared:
-        """What its labels say of what is watched; all that was planned holds with probability 1 - error."""
+        """Give what its labels say of what is watched; all that was planned holds with probability 1 - error."""
         surer = replace(self.plan, parameters={**self.plan.parameters, "confidence": 1 - error})
         rows = bounded(surer, self.answers)
         metrics = metrics_of(rows, "simultaneous")
@@ -191,7 +191,7 @@ class ComparisonHistory(Watched):
 
     @property
     def proven(self) -> Outcome | None:
-        """What is proven of the studies that were given.
+        """Give what is proven of the studies that were given.
 
         "fail": of one of them, that it does not meet the condition. "pass": of all, that they do. Else "inconclusive";
         None where there is no condition.

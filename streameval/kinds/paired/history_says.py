@@ -14,7 +14,7 @@ COLUMNS = ("number", "study", "labels", "lower", "estimate", "upper", "outcome")
 
 
 def sentences(history: ComparisonHistory) -> list[str]:
-    """What is claimed, what is proven of how many, and what of those that were just given."""
+    """Say what is claimed, what is proven of how many, and what of those that were just given."""
     settings = history.settings
     of_truth = settings.question.get("about", TRUTH) == TRUTH
     whose = "the truth" if of_truth else "what the annotators of each would say"
@@ -53,7 +53,7 @@ def _of_one(history: ComparisonHistory, row: Mapping[str, Any]) -> str:
 
 
 def news(history: ComparisonHistory) -> list[str]:
-    """What the call that returned a history did to it."""
+    """Say what the call that returned a history did to it."""
     if not history.added:
         return ["Nothing was added: the history has these studies and these labels."]
     return [

@@ -32,7 +32,7 @@ def page(name: str, found: Result, said: Text, title: str | None = None) -> str:
 
 
 def _rankings(found: Result) -> dict[str, Any]:
-    """What was compared; the plan itself counts stored rows, which is the order of neither."""
+    """Say what was compared; the plan itself counts stored rows, which is the order of neither."""
     stored, names = found.summary["ranking"], found.summary["names"]
     return {"B": names["b"], "A": names["a"], **{name: stored[name] for name in stored if name != "order"}}
 

@@ -166,7 +166,7 @@ def _without(drawn: DrawnPair, known: BoolArray) -> tuple[Int64Array, Int64Array
 
 
 def _held(first: Int64Array, last: Int64Array, m: int) -> Int64Array:
-    """How many items each of m cutoffs holds, of which those from `first` to before `last` hold an item."""
+    """Tell how many items each of m cutoffs holds, of which those from `first` to before `last` hold an item."""
     some = first < last
     steps = np.bincount(first[some], minlength=m + 1) - np.bincount(last[some], minlength=m + 1)
     held: Int64Array = np.cumsum(steps)[:m]
@@ -319,5 +319,5 @@ class ReusedLabels:
 
 
 def _was_drawn_here(folder: Study, seed: int) -> bool:
-    """Whether the plan that a study holds has this seed, and had the program draw it after labels were read."""
+    """Tell whether the plan that a study holds has this seed, and had the program draw it after labels were read."""
     return folder.exists and (plan := folder.plan()).seed == seed and "known" in plan.table.column_names

@@ -19,13 +19,13 @@ _BETTER = {"b": "B", "a": "A"}
 
 
 def subject(plan: Plan) -> str:
-    """What a plan compares: B, the ranking that was planned, and A, the one that it is held against."""
+    """Say what a plan compares: B, the ranking that was planned, and A, the one that it is held against."""
     names = names_of(plan)
     return f"{names['b']} (B) against {names['a']} (A)"
 
 
 def names_of(plan: Plan) -> dict[str, str]:
-    """How people call the two rankings, "b" and "a"."""
+    """Say how people call the two rankings, "b" and "a"."""
     orders = {"b": plan.notes["order"], "a": plan.notes["against"]}
     by = {side: "stored order" if (score := one.get("score")) is None else f"order by {score}"
           for side, one in orders.items()}  # fmt: skip
@@ -37,7 +37,7 @@ def names_of(plan: Plan) -> dict[str, str]:
 
 
 def places_of(plan: Plan) -> dict[str, list[str]]:
-    """What the two rankings, "b" and "a", were read from; none of a table in memory."""
+    """Say what the two rankings, "b" and "a", were read from; none of a table in memory."""
     if "against" not in plan.location:
         return dict.fromkeys("ba", plan.read_from)
     copied = plan.location.get("against_copied", {})
@@ -50,7 +50,7 @@ def _short(source: Sequence[str]) -> str:
 
 
 def sentence(row: Mapping[str, Any]) -> str:
-    """What is known of one cutoff: "at 10,000, B has 41 to 173 more positives than A".
+    """Say what is known of one cutoff: "at 10,000, B has 41 to 173 more positives than A".
 
     >>> sentence({"cutoff": "10000", "lower": 41, "upper": 173})
     'at 10,000, B has 41 to 173 more positives than A'
@@ -98,7 +98,7 @@ def verdict(found: Result) -> str:
 
 
 def promise(found: Result) -> str:
-    """What holds of all cutoffs together, and what another rule said first."""
+    """Say what holds of all cutoffs together, and what another rule said first."""
     return f"{_promised(found)} {late_rule_sentence(found.summary)}".rstrip()
 
 
@@ -169,7 +169,7 @@ def planned_lines(plan: Plan, labelled: int = 0) -> Iterator[str]:
 
 
 def _to_label(items: int, labelled: int) -> str:
-    """How many of the planned items people are asked about."""
+    """Say how many of the planned items people are asked about."""
     left = number_of(items - labelled, "item") if items > labelled else "nothing"
     had = f" {number_of(labelled, 'label')} more {'is' if labelled == 1 else 'are'} there already." * bool(labelled)
     return f"{left} to label, of those that one top holds and the other does not.{had}"
@@ -204,7 +204,7 @@ def _nothing_to_label(plan: Plan) -> str:
 
 
 def _planned_width(plan: Plan) -> str:
-    """How wide the bounds are planned to be."""
+    """Say how wide the bounds are planned to be."""
     within, notes = plan.parameters["within"], plan.notes
     of = "precision" if (same := notes["size_a"] == notes["size_b"]) else "positives"
     wide = within if same else f"{within} of the larger top"

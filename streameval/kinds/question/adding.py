@@ -85,7 +85,7 @@ def _again(
 
 
 def _is_known_to(before: Plan, known: KnownItems) -> bool:
-    """Whether a question was planned with all that is known now."""
+    """Tell whether a question was planned with all that is known now."""
     then = known_of(before)
     return np.array_equal(then.rank, known.rank) and np.array_equal(then.label, known.label)
 
@@ -127,7 +127,7 @@ def _opened(plan: Plan) -> Ranking:
 
 
 def _is_asked(before: Plan, asking: Asking, judge: Judge | None) -> bool:
-    """Whether a plan asks the same, in the same way."""
+    """Tell whether a plan asks the same, in the same way."""
     typed = {"together": False, **before.parameters}
     if typed["together"]:
         typed |= {"confidence": typed["together"], "together": True}

@@ -30,7 +30,7 @@ _EITHER = {">=": ">=", "<": ">=", ">": ">", "<=": ">"}  # a condition, and that 
 def beside_before(
     folder: Study, plan: Plan, rule: Mapping[str, Any], now: tuple[Mapping[str, pa.Table], Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """What evaluation.json says of evaluations before this one.
+    """Say what evaluation.json says of evaluations before this one.
 
     Args:
         rule: By which labels are made now.
@@ -88,7 +88,7 @@ def _reason(
 
 
 def _any_changed(folder: Study, before: Mapping[str, Any], now: pa.Table) -> bool:
-    """Whether an item has another label than in the evaluation before, or none."""
+    """Tell whether an item has another label than in the evaluation before, or none."""
     columns = {"rank": pa.int64(), "label": pa.int8()}
     try:
         then = read_tables(folder.folder, before, ["labels"], EVALUATE, {"labels": columns})["labels"].table
@@ -123,7 +123,7 @@ def refuse_asked_before(tree: Iterable[tuple[Path, Plan]], asking: Asking) -> No
 
 
 def _asks(question: Question, n_items: int) -> tuple[str, ...]:
-    """What a question asks, however it is written: the same for the same measure and threshold."""
+    """Say what a question asks, however it is written: the same for the same measure and threshold."""
     demand, measure = question.demand, str(at_ranks(question.measure, n_items))
     if isinstance(demand, Condition):
         return measure, _EITHER[demand.operator], str(Fraction(demand.value))

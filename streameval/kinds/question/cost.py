@@ -26,7 +26,7 @@ _REST = 50  # labels of a round after those that decide a condition: 17 to 46 on
 
 
 def case_sentence(case: str, labels: LabelForecast) -> str:
-    """How many labels a question takes in one case."""
+    """Say how many labels a question takes in one case."""
     most = "" if labels.most is None else f"{labels.most:,} at most"
     if not case.startswith("if ") and labels.median is None:
         return f"{case[:1].upper()}{case[1:]}."
@@ -71,14 +71,14 @@ def _rest_of_round(asking: Asking) -> str:
 
 
 def costs_of(asking: Asking, n_items: int, ranking: Ranking | None = None) -> list[dict[str, Any]]:
-    """What `cost` says of questions, of a list of so many items or of a ranking, which scores are counted in."""
+    """Say what `cost` says of questions, of a list of so many items or of a ranking, which scores are counted in."""
     asking = asking.of_several(1)
     design = design_for(asking.asked, setting_of(asking, n_items, ranking))
     return list(_rows(design, asking, n_items))
 
 
 def _rows(design: QuestionDesign, asking: Asking, n_items: int) -> Iterator[dict[str, Any]]:
-    """What a question takes, case by case, and the curve."""
+    """Say what a question takes, case by case, and the curve."""
     for case, labels in design.expected():
         yield {"method": design.name, "case": case, "labels": labels.median, "nine_in_ten": labels.nine_in_ten,
                "most": labels.most, "accuracy": None, "forecast": True, "claim": "simultaneous"}  # fmt: skip
@@ -119,7 +119,7 @@ def _sharpness(question: Question, asking: Asking) -> tuple[float, float] | None
 
 
 def _expects_no(question: Question, asking: Asking) -> bool:
-    """Whether the expected precision misses the threshold: there a curve takes down to half of what is planned."""
+    """Tell whether the expected precision misses the threshold: there a curve takes down to half of what is planned."""
     demand = question.demand
     return isinstance(demand, Condition) and asking.expect is not None and not demand.met_by(float(asking.expect))
 

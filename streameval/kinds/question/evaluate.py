@@ -105,7 +105,7 @@ _MISSING = "What was skipped, or left open by votes that tie, would decide more.
 
 
 def summary_of(plan: Plan, known: KnownItems, answer: Answer) -> dict[str, Any]:
-    """What evaluation.json says of an answer."""
+    """Say what evaluation.json says of an answer."""
     return {
         "questions": list(plan.questions),
         "outcome": answer.outcome,
@@ -146,7 +146,7 @@ def metrics_of(lines: Iterable[Line], n_items: int, coverage: Coverage) -> pa.Ta
 
 
 def at_ranks(question: Question, n_items: int) -> Question:
-    """The same question with a rank for every share of the list."""
+    """Give the same question with a rank for every share of the list."""
     ranks = ((cutoff, cutoff.rank_in(n_items)) for cutoff in question.cutoffs)
     return replace(question, cutoffs=tuple(one if at is None else Cutoff("rank", at) for one, at in ranks))
 

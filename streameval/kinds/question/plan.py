@@ -57,7 +57,7 @@ def draw_round(ranking: object, asking: Asking, judge: Judge | None, request: Pl
 
 
 def _without_list(study: str | os.PathLike[str], asking: Asking) -> str:
-    """What to do where a study is: its own list is asked."""
+    """Say what to do where a study is: its own list is asked."""
     asked = (part for question in asking.asked for part in ("--for", str(question)))
     ask = shlex.join(["streameval", "plan", "--study", os.fspath(study), *asked])
     return f"to ask it of this study, leave out the list: {ask}"
@@ -98,7 +98,7 @@ def drawn_plan(
 
 
 def _told(design: QuestionDesign, drawn: DrawnItems, asking: Asking) -> str:
-    """What is answered without a label of its own."""
+    """Say what is answered without a label of its own."""
     answer = design.answer(drawn, np.empty(0, np.int8))
     if answer.outcome == "open":
         return "nothing is left to ask, and they do not decide it"
@@ -109,7 +109,7 @@ def _told(design: QuestionDesign, drawn: DrawnItems, asking: Asking) -> str:
 def setting_of(
     asking: Asking, n_items: int, ranking: Ranking | None, known: KnownItems | None = None, seed: int = 0
 ) -> QuestionSetting:
-    """What a question is planned for; without a ranking, where it is cut by a score is not known."""
+    """Give what a question is planned for; without a ranking, where it is cut by a score is not known."""
     ranks = {str(cutoff): _rank(ranking, n_items, cutoff) for one in asking.asked
              if one.metric != CUT for cutoff in one.cutoffs}  # fmt: skip
     return QuestionSetting(n_items, ranks, known or KnownItems.nothing(), str(asking.confidence), _text(asking.zone),
@@ -132,13 +132,13 @@ def design_for(questions: tuple[Question, ...], setting: QuestionSetting) -> Que
 
 
 def is_asked(question: Question) -> bool:
-    """Whether a study can be planned for a question."""
+    """Tell whether a study can be planned for a question."""
     fixed = question.metric == CUT or all(one.kind in ("rank", "share", "score") for one in question.cutoffs)
     return fixed and any(one.takes(question) for one in designs().values())
 
 
 def _asked_instead(question: Question) -> str:
-    """What can be asked where this cannot: what has widths, and the condition nearest to one that has none."""
+    """Say what can be asked where this cannot: what has widths, and the condition nearest to one that has none."""
     condition = replace(question, demand=Condition(">=", Decimal("0.8")))
     if not isinstance(question.demand, Width) or not any(one.takes(condition) for one in designs().values()):
         return _ASKED
@@ -187,7 +187,7 @@ def next_drawn(
 
 
 def size_of_next(size: int | None, budget: int | None, planned: int) -> int | None:
-    """How many tasks the next round has: 0 where the budget is spent, None where the design decides.
+    """Tell how many tasks the next round has: 0 where the budget is spent, None where the design decides.
 
     Args:
         size: Of a round, where it was given.

@@ -144,7 +144,7 @@ class QuestionResult(StudyResult):
 
 
 def _asking(question: Question, study: str) -> str:
-    """How a measure can be asked for: of this study, or of another kind of one."""
+    """Say how a measure can be asked for: of this study, or of another kind of one."""
     width = Width(Decimal("0.1"), "value") if question.metric == "positives" else Width(Decimal("0.05"))
     demands: list[Condition | Width] = (
         [question.demand] if question.demand else [width, Condition(">=", Decimal("0.8"))]
@@ -177,13 +177,13 @@ def _counted_bounds(found: Result, question: Question) -> Bounds | None:
 
 
 def _is_settled(bounds: Bounds, question: Question) -> bool:
-    """Whether bounds leave nothing open of a measure, or of a condition on it."""
+    """Tell whether bounds leave nothing open of a measure, or of a condition on it."""
     if isinstance(question.demand, Condition):
         return _outcome_by(bounds, question.demand) != "inconclusive"
     return bounds.lower == bounds.upper
 
 
 def _outcome_by(bounds: Bounds, condition: Condition) -> Outcome:
-    """What bounds prove of a condition: where one side is not claimed, the measure may lie anywhere on it."""
+    """Give what bounds prove of a condition: where one side is not claimed, the measure may lie anywhere on it."""
     lower = -math.inf if math.isnan(bounds.lower) else bounds.lower
     return condition.outcome(lower, math.inf if math.isnan(bounds.upper) else bounds.upper)

@@ -29,7 +29,7 @@ _OURS = ("stratum", "draw_weight", "se_task")
 
 
 def is_answered(folder: Study, plan: Plan) -> bool:
-    """Whether the labels that there are decide every question."""
+    """Tell whether the labels that there are decide every question."""
     design, drawn = posed(plan, known_now(folder, plan))
     return design.answer(drawn, recount(folder, plan).labels.label).outcome != "open"
 
@@ -58,7 +58,7 @@ class RoundTasks(PlannedTasks):
         return grown
 
     def answered(self, folder: Study, plan: Plan) -> bool:
-        """Whether nothing that was asked is open; computed without writing anything."""
+        """Tell whether nothing that was asked is open; computed without writing anything."""
         return is_answered(folder, plan)
 
     def handed_out(self, folder: Study, plan: Plan, remaining: bool) -> BoolArray:

@@ -49,7 +49,7 @@ def posed_as(text: str) -> str:
 
 
 def is_cut(question: Question) -> bool:
-    """Whether it asks for the deepest rank of a precision."""
+    """Tell whether it asks for the deepest rank of a precision."""
     return question.metric == CUT
 
 
@@ -64,7 +64,7 @@ def _amount(question: Question) -> str:
 
 
 def subject(question: Question) -> str:
-    """What a question is about: "the precision of the first 1,000,000 items"."""
+    """Say what a question is about: "the precision of the first 1,000,000 items"."""
     name = {"positives": "number of positives"}.get(question.metric, question.metric)
     if not question.cutoffs:
         return f"the {name}"
@@ -80,12 +80,12 @@ def _of(cutoff: Cutoff) -> str:
 
 
 def is_condition(row: Mapping[str, Any]) -> bool:
-    """Whether a row of the table of answers is one of a condition."""
+    """Tell whether a row of the table of answers is one of a condition."""
     return isinstance(Question.of(row["question"]).demand, Condition)
 
 
 def answer_sentence(row: Mapping[str, Any], zone: str | None, name: str = "") -> str:
-    """What is known of one question: a row of the table of answers, and the zone that it was planned with.
+    """Say what is known of one question: a row of the table of answers, and the zone that it was planned with.
 
     Args:
         name: What it is called in a sentence that does not tell it, where others are told beside it.
@@ -118,7 +118,7 @@ def _counted(row: Mapping[str, Any]) -> str:
 
 
 def answers_told(rows: Sequence[Mapping[str, Any]], zone: str | None) -> str:
-    """What is known of every question, each by its name where there are several."""
+    """Say what is known of every question, each by its name where there are several."""
     return " ".join(answer_sentence(row, zone, row["question"] if len(rows) > 1 else "") for row in rows)
 
 
@@ -150,7 +150,7 @@ def _cut_sentence(question: Question, row: Mapping[str, Any]) -> str:
 
 
 def forecast_sentence(summary: Mapping[str, Any]) -> str:
-    """How many more labels may decide, or how deep a cut they may reach; empty where nothing is open."""
+    """Say how many more labels may decide, or how deep a cut they may reach; empty where nothing is open."""
     if summary["outcome"] == "open" and (end := summary["ended"]):
         return str(end)
     if reach := summary["reach"]:
@@ -172,7 +172,7 @@ def forecast_sentence(summary: Mapping[str, Any]) -> str:
 
 
 def counted_lines(plan: Plan) -> Iterator[str]:
-    """How many positives a gate demands of how many items, where that is not plain from how it was typed."""
+    """Say how many positives a gate demands of how many items, where that is not plain from how it was typed."""
     for test in plan.notes["design"].get("tests", ()):
         question, rank, least = Question.of(test["question"]), test["rank"], test["needed"][1]
         whole = cast(Condition, question.demand).value * rank % 1 == 0
@@ -205,7 +205,7 @@ def changed_lines(known: int, changed: int) -> Iterator[str]:
 
 
 def promise(found: Result) -> str:
-    """What holds of the answer, and with what probability."""
+    """Say what holds of the answer, and with what probability."""
     zone = found.summary["parameters"]["zone"]
     rows = found.tables["answers"].to_pylist()
     rest = " All of it holds together." if found.summary["claim"]["coverage"] == "simultaneous" else _APART
@@ -237,7 +237,7 @@ def path_lines(evidence: pa.Table) -> Iterator[str]:
 
 
 def _bar(rows: Sequence[Mapping[str, Any]], at: int) -> str:
-    """How much of the evidence that decides there is."""
+    """Say how much of the evidence that decides there is."""
     if at >= len(rows):
         return ""
     share = rows[at]["evidence"] / rows[at]["needed"] if rows[at]["needed"] else 0.0
@@ -300,7 +300,7 @@ def _estimated_from(found: Result) -> list[str]:
 
 
 def _changes(found: Result) -> list[str]:
-    """What was said before and is not any more, and what became of known labels."""
+    """Say what was said before and is not any more, and what became of known labels."""
     known = changed_lines(found.summary["known"], found.summary.get("known_changed", 0))
     return [*_withdrawn(found), *known]
 
@@ -336,7 +336,7 @@ def _account(found: Result) -> list[str]:
 
 
 def _cost(labels: int | None, without: int | None) -> str:
-    """What it costs that items have no label: so many more, or that there is no saying how many."""
+    """Say what it costs that items have no label: so many more, or that there is no saying how many."""
     if labels:
         return f" That costs about {number_of(labels, 'label')}."
     if without is None:

@@ -94,7 +94,7 @@ def _answered(folder: Study, plan: Plan, count: Count) -> tuple[Int64Array, Int8
 
 
 def known_now(folder: Study, plan: Plan, count: Count = recount) -> KnownItems:
-    """What a question was planned with, with the labels that these items have now, as they are counted.
+    """Give what a question was planned with, with the labels that these items have now, as they are counted.
 
     As planned where it lies alone, and where it was handed on without any votes, which results stand without.
     """
@@ -146,7 +146,7 @@ def state_of(known: KnownItems) -> str:
 
 
 def known_of(plan: Plan) -> KnownItems:
-    """What was known when a question was planned, with the labels of that time."""
+    """Give what was known when a question was planned, with the labels of that time."""
     if plan.known is None:
         return KnownItems.nothing()
     return KnownItems(**{name: np.asarray(plan.known.column(name).to_numpy()) for name in plan.known.column_names})

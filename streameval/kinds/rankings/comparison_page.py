@@ -34,7 +34,7 @@ def save(found: RankingsComparison, out: Path | None, plot: Path | None, existin
 
 
 def shared(found: RankingsComparison) -> str:
-    """How many rankings are in both, and what was left out."""
+    """Say how many rankings are in both, and what was left out."""
     only = (("a", found.only_a, "b"), ("b", found.only_b, "a"))
     text = f"{number_of(found.rankings, 'ranking')} {'is' if found.rankings == 1 else 'are'} in both."
     text += "".join(f" {count:,} that {name} alone has {'is' if count == 1 else 'are'} left out, which favours {other}."
@@ -48,7 +48,7 @@ def shared(found: RankingsComparison) -> str:
 
 
 def meaning(found: RankingsComparison) -> str:
-    """What is exact, and what the normal interval is about."""
+    """Say what is exact, and what the normal interval is about."""
     return (
         "Means and differences are exact for these rankings; one is called higher where it is so in every order of "
         f"tied items. The normal interval (paired differences, {found.confidence:g}) is about many more rankings, if "

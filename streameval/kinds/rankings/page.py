@@ -29,7 +29,7 @@ def text(found: Result) -> Text:
 
 
 def headline(summary: Mapping[str, Any]) -> str:
-    """How many rankings, items and positives."""
+    """Say how many rankings, items and positives."""
     text = (
         f"{number_of(summary['rankings'], 'ranking')} by {', '.join(summary['per'])}, "
         f"{number_of(summary['n_items'], 'item')}, "
@@ -65,7 +65,7 @@ _TIES = {
 
 
 def claim_sentence(summary: Mapping[str, Any]) -> str:
-    """What the means are."""
+    """Say what the means are."""
     without, policy = summary["without_positives"], summary["parameters"]["no_positives"]
     text = f"Every item has a label: the means are exact, {_TIES[summary['parameters']['ties']]}."
     if without:

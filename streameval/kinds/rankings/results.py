@@ -101,7 +101,7 @@ class RankingsEvaluation(RankingMeans):
 
     @property
     def claim(self) -> Claim:
-        """What the means are: exact."""
+        """Give what the means are: exact."""
         return Claim("exact", None, "every item has a label")
 
     @property

@@ -51,7 +51,7 @@ class TaskQuestion:
 
     @property
     def has_words(self) -> bool:
-        """Whether there is anything to say in one line."""
+        """Tell whether there is anything to say in one line."""
         return (self.text, self.yes, self.no) != ("", "positive", "negative")
 
     @property
@@ -60,7 +60,7 @@ class TaskQuestion:
         return f"{self.text} ({self.yes}, or {self.no})".strip() if self.has_words else ""
 
     def among(self, columns: Collection[str]) -> TaskQuestion:
-        """The same with pictures only of these columns, which are called as in an export."""
+        """Give the same with pictures only of these columns, which are called as in an export."""
         return replace(self, images=tuple(one for one in map(_unambiguous, self.images) if one in columns))
 
     def in_words(self, yes: str, no: str) -> str:

@@ -130,7 +130,7 @@ def _real(path: str) -> str | None:
 
 
 def address_or_why(value: Any, root: str) -> str:
-    """The same, and where there is no such picture, what is wrong with it: one of them must not hold up people."""
+    """Give the same, and where there is no such picture, what is wrong with it: one of them must not hold up people."""
     try:
         return address(value, root)
     except InputError as error:

@@ -57,7 +57,7 @@ def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
 
 
 def asked(question: TaskQuestion) -> dict[str, Any]:
-    """What the page is told of the question."""
+    """Say what the page is told of the question."""
     return {"text": question.text, "yes": question.yes, "no": question.no, "images": list(question.images),
             "guidelines": as_html(question.guidelines)}  # fmt: skip
 
@@ -65,7 +65,7 @@ def asked(question: TaskQuestion) -> dict[str, Any]:
 def cells_of(
     record: Mapping[str, Any], names: list[str], question: TaskQuestion, picture: Callable[[Any, str], str] = address
 ) -> list[str]:
-    """What the page shows of an item, a text for each column: of a picture its address, with its bytes in it."""
+    """Say what the page shows of an item, a text for each column: of a picture its address, with its bytes in it."""
     root = question.image_root
     return [picture(record[name], root) if name in question.images else text(record[name]) for name in names]
 

@@ -132,7 +132,7 @@ def database_for(source: Any) -> Iterator[Connection]:
 
 
 def _is_little(source: Any) -> bool:
-    """Whether a source is a table in memory or a small file that is not packed."""
+    """Tell whether a source is a table in memory or a small file that is not packed."""
     if not isinstance(source, str | os.PathLike):
         return True
     path = os.fspath(source)
@@ -193,7 +193,7 @@ def place_of(source: Any) -> str:
 
 
 def is_address(source: Any) -> bool:
-    """Whether a source is an address that a reader knows, rather than a path."""
+    """Tell whether a source is an address that a reader knows, rather than a path."""
     return _of_address(source) is not None
 
 
@@ -259,7 +259,7 @@ def open_text(path: str, **how: Any) -> IO[str]:
 
 
 def compression(path: str) -> str:
-    """How a file is packed, as DuckDB's `read_csv` calls it."""
+    """Say how a file is packed, as DuckDB's `read_csv` calls it."""
     with open(path, "rb") as stream:
         return "gzip" if stream.read(2) == _GZIP else "none"
 
@@ -280,7 +280,7 @@ def first_byte(head: bytes) -> bytes:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether a file is certainly no text."""
+    """Tell whether a file is certainly no text."""
     return head.startswith((*_FOREIGN, _GZIP)) or b"\0" in head
 
 

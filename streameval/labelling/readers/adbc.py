@@ -84,7 +84,7 @@ def answered(source: str) -> Iterator[pa.RecordBatchReader]:
 
 
 def _goes_on(query: str) -> bool:
-    """Whether more than a comment follows a statement's end."""
+    """Tell whether more than a comment follows a statement's end."""
     import sqlite3
 
     ends = (i + 1 for i, sign in enumerate(query) if sign == ";" and sqlite3.complete_statement(query[: i + 1]))
@@ -93,7 +93,7 @@ def _goes_on(query: str) -> bool:
 
 
 def _trouble(shown: str, address: str, error: Exception) -> StreamevalError:
-    """What a driver says, in one line without secrets."""
+    """Give what a driver says, in one line without secrets."""
     text = without_secrets(" ".join(str(error).split()), [address])[:300]
     if any(sign in text.lower() for sign in _DOWN) and not any(sign in text.lower() for sign in _REFUSED):
         return OutsideError(f"{shown}: {text}", "run the command again when the server is up")
@@ -119,7 +119,7 @@ def _driver(kind: str, shown: str) -> Any:
 
 
 def _target(kind: str, address: str) -> str:
-    """What the driver takes; SQLite would make a file that is not there."""
+    """Say what the driver takes; SQLite would make a file that is not there."""
     if kind != "sqlite":
         return address
     path = address.removeprefix("sqlite:///")

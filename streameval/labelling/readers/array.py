@@ -21,7 +21,7 @@ _SPACE = " \t\r\n"
 
 
 def accepts(source: Any, head: bytes | None) -> bool:
-    """Whether a text begins with an array."""
+    """Tell whether a text begins with an array."""
     return head is not None and b"\0" not in head and first_byte(head) == b"["
 
 

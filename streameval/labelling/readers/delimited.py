@@ -47,7 +47,7 @@ _SEPARATOR = re.compile(r'"?sep=([,\t;|])"?\s*', re.IGNORECASE)
 
 
 def accepts(source: Any, head: bytes | None) -> bool:
-    """Whether it is a text that is not JSON."""
+    """Tell whether it is a text that is not JSON."""
     return head is not None and not head.startswith(b"PAR1") and not is_binary(head) and first_byte(head) not in b"{["
 
 
@@ -100,7 +100,7 @@ def _header(path: str) -> tuple[str, list[str], int]:
 
 
 def _several_ends(path: str) -> bool:
-    """Whether line ends of several kinds are in a text, within cells or not."""
+    """Tell whether line ends of several kinds are in a text, within cells or not."""
     kinds = [False] * 3
     with open_bytes(path) as stream:
         while chunk := stream.read(_CHUNK):

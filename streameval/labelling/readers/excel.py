@@ -18,7 +18,7 @@ READS = "Excel workbooks"
 
 
 def accepts(source: Any, head: bytes | None) -> bool:
-    """Whether a file is a ZIP archive with a workbook in it."""
+    """Tell whether a file is a ZIP archive with a workbook in it."""
     if head is None or not head.startswith(b"PK"):
         return False
     try:

@@ -38,7 +38,7 @@ _MOST_KEYS = 10_000  # a table has columns; objects that are keyed by their cont
 
 
 def accepts(source: Any, head: bytes | None) -> bool:
-    """Whether a text begins with an object."""
+    """Tell whether a text begins with an object."""
     return head is not None and b"\0" not in head and first_byte(head) == b"{"
 
 

@@ -15,7 +15,7 @@ READS = "tables in memory"
 
 
 def accepts(source: Any, head: bytes | None) -> bool:
-    """Whether it is a table in memory."""
+    """Tell whether it is a table in memory."""
     return head is None and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "collect_schema"))
 
 

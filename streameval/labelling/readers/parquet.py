@@ -12,7 +12,7 @@ READS = "Parquet"
 
 
 def accepts(source: Any, head: bytes | None) -> bool:
-    """Whether a file begins as Parquet does."""
+    """Tell whether a file begins as Parquet does."""
     return head is not None and head.startswith(b"PAR1")
 
 

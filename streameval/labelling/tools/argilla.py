@@ -11,7 +11,7 @@ _STATUS = "response_status"
 
 
 def recognises(names: Collection[str]) -> bool:
-    """Whether a table has the columns that `flatten` makes."""
+    """Tell whether a table has the columns that `flatten` makes."""
     return {_STATUS, "user_id"} <= set(names)
 
 

@@ -16,7 +16,7 @@ _CONTROLS = ("choices", "rating", "number")
 
 
 def recognises(names: Collection[str]) -> bool:
-    """Whether a table has the columns that Label Studio adds to every annotation."""
+    """Tell whether a table has the columns that Label Studio adds to every annotation."""
     return {"annotation_id", "annotator"} <= set(names) and bool({"lead_time", "updated_at", "created_at"} & set(names))
 
 
@@ -53,7 +53,7 @@ def _annotation(annotation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _status(annotation: Mapping[str, Any]) -> str | None:
-    """What became of an annotation: a person skipped it, or a reviewer rejected it."""
+    """Say what became of an annotation: a person skipped it, or a reviewer rejected it."""
     if annotation.get("was_cancelled"):
         return "skip"
     return "rejected" if annotation.get("last_action") == "rejected" else None
@@ -67,7 +67,7 @@ def _person(who: Any) -> str | None:
 
 
 def _chosen(result: Any) -> dict[str, Any]:
-    """What was chosen at each control: a word, a rating or a number, or a list of several."""
+    """Say what was chosen at each control: a word, a rating or a number, or a list of several."""
     chosen: dict[str, list[Any]] = {}
     for entry in result if isinstance(result, list) else []:
         value = entry.get("value") if isinstance(entry, Mapping) else None

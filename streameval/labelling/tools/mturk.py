@@ -14,7 +14,7 @@ _ANSWER = "Answer."
 
 
 def recognises(names: Collection[str]) -> bool:
-    """Whether a table has the columns that are in every batch."""
+    """Tell whether a table has the columns that are in every batch."""
     return {"HITId", "AssignmentId", "WorkerId"} <= set(names)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 
 def recognises(names: Collection[str]) -> bool:
-    """Whether a table has `answer` beside the hashes that Prodigy adds, or an annotator of its naming."""
+    """Tell whether a table has `answer` beside the hashes that Prodigy adds, or an annotator of its naming."""
     return "answer" in names and bool({"_input_hash", "_task_hash", "_annotator_id", "_session_id"} & set(names))
 
 

@@ -11,7 +11,7 @@ _ANSWER = "OUTPUT:"
 
 
 def recognises(names: Collection[str]) -> bool:
-    """Whether a table has the columns that are in every file of assignments."""
+    """Tell whether a table has the columns that are in every file of assignments."""
     return {"ASSIGNMENT:assignment_id", "ASSIGNMENT:worker_id"} <= set(names)
 
 

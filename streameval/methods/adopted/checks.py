@@ -36,7 +36,7 @@ class Contradiction:
 
 
 def in_words(against: list[Contradiction]) -> str:
-    """What was found, as a sentence without its stop, and how rare that is."""
+    """Say what was found, as a sentence without its stop, and how rare that is."""
     clearest = sorted(against, key=lambda one: one.p_value)
     clauses = [one.said for one in clearest[:_SAID]]
     if len(clearest) > _SAID:

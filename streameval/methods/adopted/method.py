@@ -79,7 +79,7 @@ class Adopted(Method):
 
     @property
     def design(self) -> Design:
-        """What is assumed of the draw."""
+        """Give what is assumed of the draw."""
         return DESIGNS[self.drawn]
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
@@ -269,7 +269,7 @@ def _begins(envelope: Envelope, alone: Envelope) -> int:
 
 
 def _sample(plan: Plan) -> tuple[Strata, Int64Array]:
-    """What was drawn of which ranks, and the ranks of the sample, without draws of ours that came after."""
+    """Give what was drawn of which ranks, and the ranks of the sample, without draws of ours that came after."""
     first = Strata(*(np.array(plan.notes[key], np.int64) for key in ("last", "drawn")))
     if plan.look == 1:
         return first, plan.ranks

@@ -126,7 +126,7 @@ class Sliding:
         self.last_rank += part.size
 
     def result(self) -> tuple[WindowResult, ...]:
-        """What is true of the labels added so far, by window and then by ε, in the order they were given."""
+        """Give what is true of the labels added so far, by window and then by ε, in the order they were given."""
         return tuple(one.result() for one in self._slides)
 
 

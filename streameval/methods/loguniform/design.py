@@ -62,7 +62,7 @@ class Blocks:
         return np.concatenate([[0], np.arange(1, self.ends.size, size)])
 
     def merged(self, size: int) -> Blocks:
-        """The same in larger blocks, of as many labels."""
+        """Give the same in larger blocks, of as many labels."""
         first = self.merged_from(size)
         items = np.add.reduceat(self.items, first)
         ends, rate = self.ends[np.append(first[1:], self.ends.size) - 1], np.add.reduceat(self.items * self.rate, first)
@@ -109,7 +109,7 @@ def _small_blocks(n_items: int, head: int, before: float, growth: float) -> Int6
 
 
 def offset(c: float | FloatArray) -> FloatArray:
-    """What ranks are shifted by in the density c / (r + offset)."""
+    """Give what ranks are shifted by in the density c / (r + offset)."""
     return np.asarray(np.maximum(0.0, np.minimum(OFFSET * c, c - LEAST_HEAD)))
 
 

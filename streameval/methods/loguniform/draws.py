@@ -38,7 +38,7 @@ def labelled_of(design: Blocks, judged: Int64Array, seed: int) -> Int64Array:
 
 
 def kept(rank: Int64Array, seed: int, whole: Blocks, part: Blocks) -> BoolArray:
-    """Which ranks of a draw belong to a part of it, whose rates are lower."""
+    """Tell which ranks of a draw belong to a part of it, whose rates are lower."""
     at = np.searchsorted(whole.ends, rank)
     share: FloatArray = part.rate / whole.rate
     return np.asarray(_numbers(rank, seed, _EARLY) < share[at])
@@ -64,7 +64,7 @@ def _numbers(rank: Int64Array, seed: int, purpose: np.uint64) -> FloatArray:
 
 
 def added(now: Blocks, before: Blocks | None, seed: int, look: int) -> Int64Array:
-    """What a look draws beside the one before, None of the first: the union of independent draws is one."""
+    """Give what a look draws beside the one before, None of the first: the union of independent draws is one."""
     if before is None:
         return draw(now, seed)[0]
     left = 1 - before.rate

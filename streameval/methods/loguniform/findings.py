@@ -19,7 +19,7 @@ _ENOUGH = 20  # labels, for the share of a range of ranks to be told
 
 
 def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
-    """What the bounds promise, how a judge fared, and what speaks against the labels."""
+    """Say what the bounds promise, how a judge fared, and what speaks against the labels."""
     if curve.claim.coverage == "none" and method.adaptive:
         return (
             "This is the first batch of an adaptive plan, and its bounds promise nothing yet: `grow --rest` adds "
@@ -45,7 +45,7 @@ def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
 
 
 def widths_without(curve: Curve) -> dict[str, float]:
-    """How wide the bounds of the same labels are without a judge: where they are widest, and on average."""
+    """Say how wide the bounds of the same labels are without a judge: where they are widest, and on average."""
     return {"half_width_without": curve.half_width().alpha, "mean_half_width_without": _mean_half_width(curve)}
 
 
@@ -57,7 +57,7 @@ def _mean_half_width(curve: Curve) -> float:
 
 
 def _judge_sentence(curve: Curve) -> tuple[str, ...]:
-    """How often the judge agrees with people, and what it saved."""
+    """Say how often the judge agrees with people, and what it saved."""
     judge = curve.diagnostics.get("judge")
     if judge is None or judge["share"] is None:
         return ()
@@ -65,7 +65,7 @@ def _judge_sentence(curve: Curve) -> tuple[str, ...]:
 
 
 def _agrees(judge: Mapping[str, Any], n_items: int) -> str:
-    """How often the judge agrees with people: on the labelled items, over the list, and where least."""
+    """Say how often the judge agrees with people: on the labelled items, over the list, and where least."""
     who = "The judge" if judge["column"] == "judge" else f"The judge '{judge['column']}'"
     counted = "" if 0.5 in judge["thresholds"] else ", if a class whose middle is .5 or more counts as positive"
     told = f"{who} agrees with people on {judge['share']:.1%} of {judge['labels']:,} labelled items{counted}"
@@ -88,7 +88,7 @@ def _deviation(share: float, labels: int) -> float:
 
 
 def _saves(curve: Curve, judge: Mapping[str, Any]) -> str:
-    """What the same labels give without the judge; that it did not help, where it narrows nothing by a fiftieth."""
+    """Say what the same labels give without the judge; that it did not help, where it narrows nothing by a fiftieth."""
     reached, without = curve.half_width().alpha, judge["half_width_without"]
     mean, other = _mean_half_width(curve), judge["mean_half_width_without"]
     if 0 < reached <= _HELPS * without:

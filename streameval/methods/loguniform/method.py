@@ -144,12 +144,12 @@ class LogUniform(LogUniformParameters):
         return with_classes(replace(plan, table=draws.table(now, rank).append_column("batch", pa.array(batch))))
 
     def _drawn_at(self, plan: Plan, look: int) -> Int64Array:
-        """What a look draws beside the earlier ones."""
+        """Give what a look draws beside the earlier ones."""
         before = None if look == 1 else self._at_look(plan, look - 1)
         return draws.added(self._at_look(plan, look), before, plan.seed, look)
 
     def _at_look(self, plan: Plan, look: int) -> Blocks:
-        """The same of a plan, or the design of the batches of an adaptive one."""
+        """Give the same of a plan, or the design of the batches of an adaptive one."""
         first = float(plan.notes["density"])
         design = blocks(plan.n_items, first)
         if self.adaptive:

@@ -47,7 +47,7 @@ class Bracket:
 
     @property
     def contradicts_a2(self) -> bool:
-        """Whether Y⁻ > Y⁺ somewhere, or a window certainly holds more positives than any window before it."""
+        """Tell whether Y⁻ > Y⁺ somewhere, or a window certainly holds more positives than any window before it."""
         before = np.minimum.accumulate(self.sums_upper)[:-1]
         return bool(np.any(self.crossed) or np.any(self.sums_lower[1:] > before))
 
@@ -118,7 +118,7 @@ def bracket_of(layout: Layout, labels: Labels) -> Bracket:
 
 
 def findings(layout: Layout, coverage: str, diagnostics: dict[str, Any]) -> tuple[str, ...]:
-    """What the labels say about the claim, in sentences; the most important first."""
+    """Say what the labels say about the claim, in sentences; the most important first."""
     points, crossings, rises = (diagnostics[key] for key in ("grid_points", "crossings", "rises"))
     test = diagnostics["assumptions"]["A.2"]
     sentences = [_headline(coverage, diagnostics, test)]

@@ -49,7 +49,7 @@ class Layout:
 
     @property
     def everything(self) -> bool:
-        """Whether the head covers the list (the count g_ℓ + Δ(L−ℓ) is wrong there)."""
+        """Tell whether the head covers the list (the count g_ℓ + Δ(L−ℓ) is wrong there)."""
         return self.n_items <= self.head_end
 
     @property

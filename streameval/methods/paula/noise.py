@@ -120,14 +120,14 @@ def noise_diagnostics(layout: Layout, labels: Labels, assumed: dict[str, Any]) -
 
 
 def contradicted(found: dict[str, Any], consistent: bool) -> bool:
-    """Whether `noise_diagnostics`, or bounds that cross, speak against the model."""
+    """Tell whether `noise_diagnostics`, or bounds that cross, speak against the model."""
     return bool(found["contradicts_never_rising"] or found["contradicts_independence"] or not consistent)
 
 
 def noise_findings(
     confidence: float, consistent: bool, found: dict[str, Any], rise: dict[str, Any], about: str
 ) -> tuple[str, ...]:
-    """What the labels say about the model, in sentences; the most important first."""
+    """Say what the labels say about the model, in sentences; the most important first."""
     if found["contradicts_never_rising"]:
         return (
             f"The assumption fails: {rise_text(rise)} ({p_text(rise['p_value'])}), so bounds for labels of never "

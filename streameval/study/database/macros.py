@@ -147,7 +147,7 @@ class Place:
 
     @property
     def _otherwise(self) -> str:
-        """What is said where the tables are not those of the evaluation."""
+        """Say what is said where the tables are not those of the evaluation."""
         if self.name:
             return (
                 f"{self.name} has other results than when its macros were made: register the study again, or run again "
@@ -454,7 +454,7 @@ class Kinds:
 
 
 def statements(kinds: Kinds, place: Place, caution: str = "") -> list[str]:
-    """What creates all macros in a place, in order; `caution` is what every comment says besides."""
+    """Say what creates all macros in a place, in order; `caution` is what every comment says besides."""
     made = place.create("se_triple(se_low, se_own, se_high)", "", _TRIPLE)
     if not place.name:  # it reads no table: NAME.weighted_mean answers wherever it is asked
         made += place.create("weighted_mean(x, w)", _WEIGHTED_MEAN_SAYS, _WEIGHTED_MEAN)

@@ -169,7 +169,7 @@ class Session:
             raise _refusal(error, "the query") from error
 
     def is_whole(self, text: str) -> bool:
-        """Whether a text ends with the semicolon of a statement: none of a string or comment."""
+        """Tell whether a text ends with the semicolon of a statement: none of a string or comment."""
         tokens = [at for at, kind in duckdb.tokenize(text) if kind != duckdb.token_type.comment]
         return bool(tokens) and text.encode()[tokens[-1] :].startswith(b";")
 
@@ -225,7 +225,7 @@ class Session:
                          "ask with SELECT, SHOW TABLES, DESCRIBE; --out writes rows")  # fmt: skip
 
     def _explains_a_question(self, text: str) -> bool:
-        """Whether what is explained, and with ANALYZE run, is a SELECT; no, where that is not plain."""
+        """Tell whether what is explained, and with ANALYZE run, is a SELECT; no, where that is not plain."""
         match = _EXPLAIN.match(text)
         if match is None:
             return False
@@ -260,7 +260,7 @@ class Session:
 
 
 def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:
-    """What a statement does; None for kinds that DuckDB's Python has no word for, such as UPDATE EXTENSIONS."""
+    """Give what a statement does; None for kinds that DuckDB's Python has no word for, such as UPDATE EXTENSIONS."""
     try:
         return statement.type
     except ValueError:

@@ -85,7 +85,7 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
 
 
 def macro_statements(tables: Mapping[str, pa.Table], caution: str = "", name: str = "") -> list[str]:
-    """What creates the macros over these tables.
+    """Say what creates the macros over these tables.
 
     Args:
         tables, caution: As of `database`.
