@@ -7,7 +7,9 @@ from functools import cache
 from places import HOME
 
 PACKAGE = HOME / "streameval"
-VAGUE = set(["asked", "told", "said", "found", "one", "known", "own", "beside", "made", "posed", "given", "taken"])
+VAGUE = {
+    "asked", "told", "said", "found", "one", "known", "own", "beside", "made", "posed", "given", "taken",
+}  # fmt: skip
 RELATIVE = re.compile(r"(What|Which|Whether|How|Where|Those|That|The same)\b")
 MOST = {  # by room: functions that bind a name of the list, and docstrings that begin with a relative
     "cli": (48, 3),
