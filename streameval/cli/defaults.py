@@ -33,7 +33,7 @@ class Defaults(Toml):
     def _load_config(self, path: Path) -> dict[str, Any]:
         try:
             return tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CycloptsError(msg=f"{FILE}: {error}. Hint: it is TOML: [plan] and below it seed = 7") from error
 
 

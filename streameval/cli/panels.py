@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 _OWN_LINE = re.compile(r"\s|[-*] |\d+\. |Example: ")
 _asked: list[str] = []  # the options that the command names, and the methods
 _refused: set[str] = set()  # options that do not go with --per, --for or --against, where these are named
-_OF_MANY = {"plan": "drawn_rankings", "exact": "rankings"}  # kinds of study that --per asks for
-_ALONE = {"plan": {"dry_run", "key", "nan"}, "exact": {"dry_run"}}  # refused with it as well
+_ASKED_BY = {  # kinds of study that an option of a verb asks for, and what is refused with it as well
+    ("plan", "--per"): ("drawn_rankings", {"dry_run", "key", "nan"}),
+    ("plan", "--for"): ("question", {"dry_run"}),
+    ("plan", "--against"): ("paired", {"dry_run"}),
+    ("exact", "--per"): ("rankings", {"dry_run"}),
+}
 
 
 def flowing(text: str) -> str:
@@ -103,6 +107,7 @@ RANKING_REST = _on_demand("The rest of the ranking", (0, 0), "--score")
 QUESTION = _on_demand("One question", (0, 2), "--for")
 AGAINST = _on_demand("Another ranking", (0, 2), "--against")
 MANY = _on_demand("Many rankings", (0, 2), "--per")
+CUTOFFS = _on_demand("Cutoffs", (0, 2), "--against", "--per")
 STAGES = _on_demand("Labelling in stages", (0, 2), "--stages")
 JUDGE = _on_demand("A judge", (0, 2), "--judge")
 REUSE = _on_demand("The same items again", (0, 2), "--reuse", "--on")
@@ -137,6 +142,8 @@ def panel_of(kind: type[object], name: str, verb: str) -> Group | None:
     panel = _OF_KIND.get(kind.__name__)
     if panel is RANKING and verb != "plan" and name not in _OF_EVERY_RANKING:
         return RANKING_REST
+    if (verb, name) == ("plan", "at"):
+        return CUTOFFS
     return leading(name) or panel
 
 
@@ -163,16 +170,15 @@ def named_in(arguments: Sequence[str]) -> None:
     methods = [one for before, after in pairwise(words) if before == "--method" for one in after.split(",")]
     _asked[:] = [*(word for word in words if word.startswith("--")), *methods]
     _refused.clear()
-    if "--per" in _asked and {"--help", "-h"} & {*arguments} and words[0] in _OF_MANY:
-        _refused.update(flag(name) for name in _alone(words[0]))
-    elif words[:1] == ["plan"] and {"--for", "--against"} & {*_asked}:
-        _refused.add("--dry-run")
+    if {"--help", "-h"} & {*arguments}:
+        for (verb, option), (kind, more) in _ASKED_BY.items():
+            if words[0] == verb and option in _asked:
+                _refused.update(map(flag, _of_others(verb, kind) | more))
 
 
-def _alone(verb: str) -> set[str]:
-    """Options of a verb that are for other studies than those of many rankings."""
+def _of_others(verb: str, kind: str) -> set[str]:
+    """Options of a verb that are for other kinds of study than one."""
     from streameval.kinds import available
 
     kinds = available()
-    others = set().union(*(kind.accepts(verb) for kind in kinds.values())) - kinds[_OF_MANY[verb]].accepts(verb)
-    return others | _ALONE[verb]
+    return set().union(*(other.accepts(verb) for other in kinds.values())) - kinds[kind].accepts(verb)

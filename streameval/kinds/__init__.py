@@ -113,9 +113,9 @@ class Kind:
     """What every kind of study does; one that inherits from it says only what is not so by default.
 
     A kind gives `draw`, what it plans to label; `estimate`, its tables, one of which is `metrics`; and a class of
-    results that say what the tables prove. What makes no plan gives `exact`. Where labels come in rounds it gives
-    `tasks`; where two studies are compared or many watched, the files that do it. All else follows from these:
-    planning, storing labels, files, page, database, progress.
+    results that say what the tables prove. What makes no plan gives `exact`. Where tasks do not reach people all at
+    once, it gives `tasks`; where two studies are compared or many watched, the files that do it. All else follows from
+    these: planning, storing labels, files, page, database, progress.
 
     Attributes:
         name: As in plan.json and evaluation.json; that of its folder here.

@@ -15,7 +15,7 @@ from streameval.questions import Outcome, Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.questions.printed import SHORT, measure_of
 from streameval.reporting.shows_itself import ShowsItself
-from streameval.reporting.text import Paragraph, Text
+from streameval.reporting.text import Paragraph, Text, next_line
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.results import EVALUATE, Result, file_names, read_tables, writers
@@ -105,8 +105,10 @@ class StudyResult(ShowsItself, Result):
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
-        """Say what they say, and what to run next as long as their plan is that of the study."""
-        return self.text(self._plan(), str(self.folder)).paragraphs
+        """Give what a terminal shows of them, and what to run next as long as their plan is that of the study."""
+        study = self.folder or Path("STUDY")
+        following = self.text(self._plan(), str(study)).next_step.command
+        return [*self.lines(study), *([next_line(following)] if following else [])]
 
     def _plan(self) -> Plan | None:
         """Read the plan; None where there is none by now, or another one."""
@@ -193,7 +195,7 @@ class StudyResult(ShowsItself, Result):
 
     def slice(self, name: str) -> BoundedMeasures:
         """Give the results of a slice; an `InputError` where there is none."""
-        raise InputError("many rankings have no slices", "slices are planned with --by COL")
+        raise InputError("these results have no slices", "slices of one ranking are planned with --by COL")
 
     def conditions(self) -> tuple[Question, ...]:
         """Give what `check` holds them against where no condition is given."""

@@ -135,7 +135,7 @@ def overlap_line(found: Mapping[str, Any]) -> list[str]:
 def given_again(study: Path, summary: Mapping[str, Any], new: Mapping[str, bool]) -> list[str]:
     """Say what `evaluate` says of the sources that it was given now, and of all that it has."""
     told = {one["id"] for one in summary["given_twice"]}
-    now = [one for one in summary["sources"] if new[one["id"]]]
+    now = [one for one in summary["sources"] if new.get(one["id"])]
     lines = doubt_lines(study, summary)
     for one in now:
         if before := [id for id in one["earlier"] if id not in told]:

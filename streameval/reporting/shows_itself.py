@@ -12,7 +12,7 @@ from streameval.text import escaped, printable
 class ShowsItself:
     """A result that has paragraphs; a dataclass has to leave its own representation out (`repr=False`).
 
-    It comes before any other base, whose representation it takes the place of.
+    It takes the place of the representation of any base behind it.
     """
 
     @property

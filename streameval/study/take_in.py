@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,8 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
 
 def sources_of(labels: Sequence[Any] | Any) -> list[Any]:
     """The sources that were given, one or several."""
+    if not (_is_one(labels) or isinstance(labels, Iterable)):
+        raise InputError(f"labels are {labels!r}", "give a table of labels, or a file or several of them")
     return [labels] if _is_one(labels) else list(labels)
 
 

@@ -134,7 +134,7 @@ def exact(
             which A.1 and A.2 are looked into, in one more pass; the list has to be stored in its order.
         epsilon: Grid ratios minus one for these windows, separated by commas. In Python ε: each Δ is paired with each.
         windows: In Python: both in one object, for those who have one.
-        out: Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.
+        out: Folder for the results: tables, evaluation.json, report.html and study.duckdb.
         options: In Python: as for `plan`.
         key: Columns, separated by commas, whose hash breaks ties in score; with --per the one that names the item.
         engine (Engine or {"local", "spark"}): In Python: what reads the list; the same comes of it, byte for byte.

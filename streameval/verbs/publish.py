@@ -67,6 +67,8 @@ def publish(study: str | os.PathLike[str], place: PathOrURI) -> Published:
         InputError, OutsideError: The place cannot be written to; another run writes there; the store does not answer.
     """
     folder = Study(Path(study))
+    if not os.fspath(place):
+        raise InputError("the place is empty", "name a folder, or s3://bucket/folder")
     if (Path(place) / "votes").exists():
         raise InputError(f"{os.fspath(place)}: is a study with labels of its own", "publish to another folder")
     alone = not folder.exists and (folder.folder / "evaluation.json").exists()

@@ -81,7 +81,9 @@ def test_help_of_plan_shows_what_concerns_every_plan(shown):
 @pytest.mark.parametrize(("words", "panel", "flags"), [
     (["--method", "paula"], "Method: paula", ["window", "assume"]),
     (["--method=paula"], "Method: paula, stratified", ["epsilon", "head", "tail"]),
-    (["--per"], "Many rankings", ["rankings", "at"]),
+    (["--per"], "Many rankings", ["rankings"]),
+    (["--per"], "Cutoffs", ["at"]),
+    (["--against"], "Cutoffs", ["at"]),
     (["--for"], "One question", ["zone", "expect", "round", "together"]),
     (["--against"], "Another ranking", ["against-score", "engine", "within", "look"]),
     (["--stages"], "Labelling in stages", ["growing", "adaptive"]),

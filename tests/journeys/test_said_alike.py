@@ -70,8 +70,8 @@ def test_results_of_any_kind_say_what_evaluate_prints(name, study):
 def test_lists_whose_every_item_has_a_label_say_what_exact_prints(catalogue, capsys):
     one, many = catalogue.lists / "stored.parquet", catalogue.lists / "runs.parquet"
     assert run(["exact", str(one), "--label", "right"]) == 0
-    headline = "3,000 items, each with a label."  # which `exact` leaves out: it has just been told the list
-    check_said(streameval.exact(str(one), label="right"), f"{headline}\n{capsys.readouterr().out}")
+    out = capsys.readouterr().out
+    assert check_said(streameval.exact(str(one), label="right"), out) == all_words(out.splitlines())
     assert run(["exact", str(many), "--label", "label", "--per", "query", "--at", "5", "--score", "score"]) == 0
     means = streameval.exact(str(many), label="label", per="query", at=[5], score="score")
     assert ["map", f"{means.mean('map'):.4f}"] in check_said(means, capsys.readouterr().out)
@@ -87,9 +87,9 @@ def test_show_says_where_a_study_stands(name, catalogue, capsys):
 
 def test_measures_and_gates_say_what_their_commands_print(catalogue, capsys):
     path = str(catalogue.path("curve-evaluated"))
-    run(["show", path, "precision@1000", "recall@precision:0.9", "--standard-error"])
+    run(["show", path, "precision@1000", "recall@precision:0.9"])
     out = capsys.readouterr().out
-    bounds = streameval.show(path, "precision@1000", "recall@precision:0.9", standard_error=True)
+    bounds = streameval.show(path, "precision@1000", "recall@precision:0.9")
     assert check_said(bounds, out) == all_words(out.splitlines())
     conditions = ["precision@1000 >= 0.8", "precision@3000 >= 0.7"]
     run(["check", path, *conditions, "--about", "truth"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +15,7 @@ from streameval.questions.cutoffs import Cutoff
 from streameval.reporting.next_step import way_out
 from streameval.reporting.sentences import promise
 from streameval.reporting.standing import Standing
-from streameval.reporting.text import NextStep, Paragraph, Picture, Text
+from streameval.reporting.text import NextStep, Paragraph, Text
 from streameval.slices.files import SLICES, SliceResult
 from streameval.study import Study
 from streameval.study.cut_files import Cut
@@ -55,11 +55,6 @@ class CurveResult(Evaluation, StudyResult):
     def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say what is proven, at which cost, and what to know of it."""
         return says.text(self, plan, study)
-
-    @property
-    def paragraphs(self) -> Sequence[Paragraph]:
-        """Say what they say, and a picture of the curve."""
-        return [*super().paragraphs, Picture(self.curve)]
 
     def lines(self, study: Path) -> list[Paragraph]:
         """Lay out for a terminal the verdict, what became of the labels, and the main figures."""

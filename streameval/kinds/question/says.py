@@ -188,7 +188,11 @@ def known_lines(plan: Plan, known: KnownItems) -> Iterator[str]:
         known: With the labels that these items have now.
     """
     if many := known.rank.size:
-        they = "was answered before: it counts, and is" if many == 1 else "were answered before: they count, and are"
+        they = (
+            "was answered before: its label counts, and it is"
+            if many == 1
+            else "were answered before: their labels count, and they are"
+        )
         yield f"{number_of(many, 'item')} {they} not asked again."
     yield from changed_lines(many, known.n_changed)
     if plan.judge_sample is not None:

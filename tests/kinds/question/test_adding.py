@@ -156,7 +156,7 @@ def test_a_yes_stands_no_longer_than_the_known_labels_that_it_rests_on(begun, tr
     said = capsys.readouterr().out
     assert "Of 50 items known when this was planned, 50 have another label now, or none: only what stands count" in said
     assert run(["plan", "--study", "c", "--for", "precision@1000 >= 0.3"]) == 0
-    assert "50 items were answered before: they count" in capsys.readouterr().out  # the question's own
+    assert "50 items were answered before: their labels count" in capsys.readouterr().out  # the question's own
 
 
 def test_a_skipped_item_is_known_and_counts_as_what_is_worst(begun, people):
@@ -320,7 +320,8 @@ def test_labels_of_a_curve_are_known_items_and_no_evidence_where_the_question_is
     assert test["levels"] == pytest.approx([math.log(1_000)] * 2)
     assert run(["plan", "--study", "c", "--for", gate, "--confidence", "0.999"]) == 0
     told = capsys.readouterr().out
-    assert f"{Study('c').plan().ranks.size} items were answered before: they count, and are not asked again." in told
+    known = Study("c").plan().ranks.size
+    assert f"{known} items were answered before: their labels count, and they are not asked again." in told
     assert "What the curve says" not in told
 
 
