@@ -24,6 +24,7 @@ DEAR = {  # pattern of a test or fixture that may take more: the seconds it may 
     "tests/house/test_examples.py::test_pages_show_*": (3.0, "a page is one session: later examples use earlier ones"),
     "tests/house/test_guide.py::test_a_page_shows_*": (3.0, "a page is one session: later commands use earlier ones"),
     "tests/house/test_benchmarks.py::test_every_runner*": (3.0, "other libraries are imported, and compile their own"),
+    "tests/house/test_words.py::*": (3.0, "every file of the package is parsed, once for both"),
     "tests/scans/test_spark.py::*[[]classic-*": (8.0, "one session of Spark itself, which answers for all of them"),
     "tests/kernels/test_compile.py::test_no_verb_asks*": (2.0, "a process that loads kernels, where others run Python"),
     "tests/parquet/test_pages.py::test_other_writers*": (4.0, "other libraries are imported, to write with"),

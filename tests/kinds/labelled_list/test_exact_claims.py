@@ -98,6 +98,4 @@ def test_decimals_are_not_offered_and_the_way_out_works(tmp_path, capsys):
     assert run([*exact, str(tmp_path / "float.parquet")]) == 0
     capsys.readouterr()
     assert run(["exact", "--help"]) == 0
-    told = " ".join(re.sub(r"[│\s]+", " ", capsys.readouterr().out).split())
-    assert "decimals have to be cast" in told
-    assert told.count("decimal") == 1
+    assert "decimal" not in capsys.readouterr().out
