@@ -18,7 +18,6 @@ from streameval.reporting.standing import Standing
 from streameval.reporting.text import NextStep, Paragraph, Text
 from streameval.slices.files import SLICES, SliceResult
 from streameval.study import Study
-from streameval.study.cut_files import Cut
 from streameval.study.results import COUNTED, FROM_VOTES, Evaluation, file_names, read_evaluation
 from streameval.types import Plan
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streameval.kinds.curve.page import ReportedStudy
+    from streameval.study.cut_files import Cut
     from streameval.study.database.writer import Database
 
 

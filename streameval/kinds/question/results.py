@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
 from streameval.curve.at_cutoff import METRICS, Known, bounds_at
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError
-from streameval.kinds.question.cut import front
 from streameval.kinds.question.evaluate import at_ranks
 from streameval.kinds.question.page import page
 from streameval.kinds.question.plan import is_asked
@@ -30,10 +29,12 @@ from streameval.reporting.standing import Standing
 from streameval.reporting.text import NOTHING, NextStep, Text
 from streameval.sequential.facts import LabelFacts
 from streameval.study import Study
-from streameval.study.cut_files import Cut
 from streameval.study.results import EVALUATE, Result
 from streameval.text.options import flag
 from streameval.types import Plan
+
+if TYPE_CHECKING:
+    from streameval.study.cut_files import Cut
 
 _OUTCOMES: dict[str, Outcome] = {"pass": "pass", "fail": "fail", "open": "inconclusive"}
 
@@ -137,6 +138,8 @@ class QuestionResult(StudyResult):
 
     def cut(self, folder: Study, target: Cutoff, ranking: object, options: Mapping[str, Any]) -> Cut:
         """Give the items above the deepest rank that was proven."""
+        from streameval.kinds.question.cut import front
+
         found = front(folder, self, target, ranking)
         if options:
             raise InputError(f"{flag(next(iter(options)))} is for a study of a curve", "leave it out")
