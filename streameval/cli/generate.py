@@ -170,16 +170,19 @@ def _parameter(name: str, kind: Any, hint: Any, default: Any, verb: Declared) ->
         from streameval.cli.methods import METHODS
 
         help = help.replace("METHODS", f"{', '.join([*METHODS][:-1])} or {[*METHODS][-1]}")
-    panel = of_verb(verb.name, name)
-    typed = Annotated[hint, Flag(help=help, **({} if panel is None else {"group": panel}), **_renamed(name))]
+    typed = Annotated[hint, Flag(help=help, **_grouped(of_verb(verb.name, name)), **_renamed(name))]
     return inspect.Parameter(name, kind, annotation=typed, default=usual)
 
 
 def _flag(name: str, hint: Any, default: Any, help: str, panel: Group | None) -> inspect.Parameter:
-    more = {} if panel is None else {"group": panel}
     shown = {"show_default": ",".join} if isinstance(default, tuple) else {}
-    typed = Annotated[hint, Flag(help=help, **more, **shown, **_renamed(name))]
+    typed = Annotated[hint, Flag(help=help, **_grouped(panel), **shown, **_renamed(name))]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=typed, default=default)
+
+
+def _grouped(panel: Group | None) -> dict[str, Group]:
+    """Panel of a flag, where it is not that of the verb."""
+    return {} if panel is None else {"group": panel}
 
 
 def _renamed(name: str) -> dict[str, str]:

@@ -115,11 +115,14 @@ LABELS, TASKS = (Group(name, sort_key=(2, i)) for i, name in enumerate(["Labels"
 # what goes with every command, or with every one that reads a list, is listed once: by `streameval --help`
 COMMON, READING = Group("Options of every command", show=False), Group("Options of what reads a list", show=False)
 
-_OF_VERB = {"exact": {
-    **dict.fromkeys(("sample_of", "window"), LEADING),
-    "at_score": _on_demand("A sample", (0, 2), "--sample-of"),
-    "epsilon": _on_demand("Windows", (0, 2), "--window"),
-}}  # fmt: skip
+_OF_VERB = {  # what a verb does not show where it is declared
+    "plan": {"at": CUTOFFS},
+    "exact": {
+        **dict.fromkeys(("sample_of", "window"), LEADING),
+        "at_score": _on_demand("A sample", (0, 2), "--sample-of"),
+        "epsilon": _on_demand("Windows", (0, 2), "--window"),
+    },
+}
 _LEAD = {"questions", "against", "per", "stages", "judge", "reuse"}
 _OF_EVERY_RANKING = {"score", "key"}
 _OF_KIND = {
@@ -142,13 +145,11 @@ def panel_of(kind: type[object], name: str, verb: str) -> Group | None:
     panel = _OF_KIND.get(kind.__name__)
     if panel is RANKING and verb != "plan" and name not in _OF_EVERY_RANKING:
         return RANKING_REST
-    if (verb, name) == ("plan", "at"):
-        return CUTOFFS
-    return leading(name) or panel
+    return of_verb(verb, name) or leading(name) or panel
 
 
 def of_verb(verb: str, name: str) -> Group | None:
-    """Give the panel of a parameter of a verb that is not shown among its parameters; None of any other."""
+    """Give the panel of what a verb does not show where it is declared; None of any other."""
     return _OF_VERB.get(verb, {}).get(name)
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streameval.errors import InputError
 from streameval.kernels import influence as kernels
@@ -20,10 +19,10 @@ from streameval.kernels.influence import BINS, EACH, EACH_SQUARE, INVERSE, LOCAL
 from streameval.kernels.jit import small
 from streameval.kernels.order import add_words
 from streameval.kernels.sorted_sets import unique
-from streameval.order.item_keys import missing, refuse_inexact
+from streameval.order.item_keys import first_missing, refuse_inexact
 from streameval.order.scan import key_hashes
 from streameval.scans.units import Unit
-from streameval.text import number_of
+from streameval.text import number_of, row_of
 from streameval.typing import FloatArray, Int64Array, UInt16Array, UInt64Array
 
 SEED = np.uint64(0x9E6C63D0876A9A35)
@@ -66,13 +65,10 @@ class Clusters:
                 bins[at : at + size] = bins_of(np.arange(first + at, first + at + size, dtype=np.uint64))
             return bins
         keys = read.select(list(self.columns))
-        for name, column in zip(keys.column_names, keys.columns, strict=True):
-            if gone := missing(column):
-                row = int(pc.index(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type)), True).as_py())
-                raise InputError(
-                    f"{unit.place}, row {row + 1:,}: {number_of(gone, 'row')} without {name}, what was drawn",
-                    "give every row a key; rows of which nothing is known get one each",
-                )
+        if gone := first_missing(keys):
+            name, row, count = gone
+            raise InputError(f"{row_of(unit.place, row)}: {number_of(count, 'row')} without {name}, what was drawn",
+                             "give every row a key; rows of which nothing is known get one each")  # fmt: skip
         refuse_inexact(keys, unit.place)
         return _bins(key_hashes(keys, SEED))
 

@@ -196,6 +196,15 @@ def missing(column: pa.ChunkedArray) -> int:
     return int(pc.sum(pc.is_null(column, nan_is_null=True)).as_py() or 0) if real else int(column.null_count)
 
 
+def first_missing(keys: pa.Table) -> tuple[str, int, int] | None:
+    """Find the first column that lacks keys: its name, the first row without one (from 0), and how many; else None."""
+    for name, column in zip(keys.column_names, keys.columns, strict=True):
+        if count := missing(column):
+            real = pa.types.is_floating(stored_type(column.type))
+            return name, int(column.is_null(nan_is_null=real).index(True).as_py()), count
+    return None
+
+
 def refuse_inexact(keys: pa.Table, where: str) -> None:
     """Refuse (`InputError`) floats that are no exact whole numbers; NaN is a missing key, and passes."""
     for name, column in zip(keys.column_names, keys.columns, strict=True):

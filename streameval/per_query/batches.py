@@ -18,7 +18,7 @@ from streameval.kernels.words import Words
 from streameval.labelling.hints import naming_grades, naming_word, plain
 from streameval.labelling.label_values import refuse_words_of_no_row
 from streameval.labelling.options import LabelMeaning
-from streameval.order.item_keys import check_key, missing, refuse_inexact, stored_type
+from streameval.order.item_keys import check_key, first_missing, refuse_inexact, stored_type
 from streameval.order.scan import key_hashes
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.per_query.options import PerRanking
@@ -274,11 +274,10 @@ def _refuse_unused(options: RankingOptions) -> None:
 
 def refuse_nameless(names: pa.Table, place: str, hint: str) -> None:
     """Refuse (`InputError`) rows without a name, null or NaN, and names that are floats but no exact whole numbers."""
-    for name, column in zip(names.column_names, names.columns, strict=True):
-        if count := missing(column):
-            what = "null or NaN" if pa.types.is_floating(stored_type(column.type)) else "null"
-            row = column.is_null(nan_is_null=what != "null").index(True).as_py()
-            raise InputError(f"{row_of(place, row)}: {number_of(count, 'row')} without {name} ({what})", hint)
+    if gone := first_missing(names):
+        name, row, count = gone
+        what = "null or NaN" if pa.types.is_floating(stored_type(names.schema.field(name).type)) else "null"
+        raise InputError(f"{row_of(place, row)}: {number_of(count, 'row')} without {name} ({what})", hint)
     refuse_inexact(names, place)
 
 

@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError
-from streameval.kinds import named
+from streameval.kinds import results_of
 from streameval.kinds.paired.evaluate import DIFFERENCES, bounded, metrics_of
 from streameval.kinds.paired.results import PairedResult
 from streameval.kinds.side_by_side import Watched
@@ -182,7 +182,7 @@ class ComparisonHistory(Watched):
             raise InputError(f"{folder}: a study of two rankings has a place and no day",
                              f"give its folder alone, in its order: {folder}")  # fmt: skip
         study = Study(Path(folder))
-        return ComparedStudy(folder, study.plan(), study.results(PairedResult.read, named("paired").holds))
+        return ComparedStudy(folder, study.plan(), cast(PairedResult, results_of(study)))
 
     @property
     def delta(self) -> float:

@@ -160,6 +160,13 @@ def test_what_cannot_tell_draws_apart_is_refused(of, message):
         streameval.exact(table, sample_of=of)
 
 
+def test_a_row_of_a_file_without_a_key_is_named_as_its_row_group_counts(tmp_path):
+    rare = pa.array([float("nan") if i in (2, 9) else float(i) for i in range(60)])
+    pq.write_table(sample(60).append_column("rare", rare), tmp_path / "list.parquet")
+    with pytest.raises(streameval.InputError, match=r"row group 0, row 2 \(from 0\): 2 rows without rare, what was"):
+        streameval.exact(str(tmp_path / "list.parquet"), sample_of="rare")
+
+
 def test_many_rankings_take_no_sample_of_rows():
     with pytest.raises(streameval.InputError, match="does not go with sample_of"):
         streameval.exact(sample(), per="user", score="score", sample_of="rows")
