@@ -101,7 +101,7 @@ def make_study(folder: Path) -> Path:
     n = 40
     items = pa.table({"text": [f"{TEXTS[i % len(TEXTS)]} {i}" for i in range(n)], "label": [1] * n})
     pq.write_table(items, folder / "items.parquet")
-    streameval.plan(str(folder / "items.parquet"), folder / "study", epsilon=1.0, window=n, method="paula", seed=0)
+    streameval.plan(str(folder / "items.parquet"), folder / "study", method=f"paula(epsilon=1.0, window={n})", seed=0)
     streameval.select(folder / "study", export=folder / "tasks.label-studio.json")
     return folder / "study"
 

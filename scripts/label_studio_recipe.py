@@ -36,7 +36,7 @@ def main() -> None:
     exec(recipe[1], made)
     items = {"score": [1 - i / ITEMS for i in range(ITEMS)], "text": [f"item {i} <b>&" for i in range(ITEMS)]}
     pq.write_table(pa.table(items), "list.parquet")
-    streameval.plan("list.parquet", "study", epsilon=1.0, window=ITEMS, method="paula", score="score", seed=1)
+    streameval.plan("list.parquet", "study", method=f"paula(epsilon=1.0, window={ITEMS})", score="score", seed=1)
     client = LabelStudio(base_url=address, api_key=key)
     project = made["push"](client, "study")
     tasks = [*client.tasks.list(project=project)]

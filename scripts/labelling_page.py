@@ -112,7 +112,7 @@ def make_page(folder: Path) -> Path:
     """A study whose items try to be markup, and its page."""
     pq.write_table(pa.table({"text": PAYLOADS}), folder / "items.parquet")
     streameval.plan(
-        str(folder / "items.parquet"), folder / "study", epsilon=1.0, window=len(PAYLOADS), method="paula", seed=0
+        str(folder / "items.parquet"), folder / "study", method=f"paula(epsilon=1.0, window={len(PAYLOADS)})", seed=0
     )
     streameval.select(folder / "study", export=folder / "tasks.html", ask="Is it <b>markup</b>?", negative="never")
     return folder / "tasks.html"

@@ -92,13 +92,11 @@ def stub() -> str:
 
 
 def keywords(function: Callable[..., Any]) -> dict[str, Any]:
-    """Types of what a verb takes as keywords besides its own: options of its dataclasses, parameters of any method."""
-    from streameval.methods import available
+    """Types of what a verb takes as keywords besides its own: options of its dataclasses."""
     from streameval.options import alternatives
 
-    methods = available().values() if "parameters" in inspect.signature(function).parameters else ()
     kinds: dict[str, set[object]] = {}
-    for kind in (*getattr(function, "option_kinds", ()), *methods):
+    for kind in getattr(function, "option_kinds", ()):
         hints = get_type_hints(kind)
         for field in fields(kind):
             if "help" in field.metadata:

@@ -18,6 +18,7 @@ import streameval
 from streameval.errors import InputError, did_you_mean
 from streameval.text import short
 from streameval.text.options import flag
+from streameval.text.retired import now_spelt
 
 AnyKind = TypeVar("AnyKind")
 AnyVerb = TypeVar("AnyVerb", bound=Callable[..., Any])
@@ -44,33 +45,29 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     return tuple(kind for kind in kinds if kind is not type(None))
 
 
-def takes(
-    *kinds: Any, more: Callable[[], Iterable[str]] = tuple, in_python: Sequence[str] = ()
-) -> Callable[[AnyVerb], AnyVerb]:
+def takes(*kinds: Any, in_python: Sequence[str] = ()) -> Callable[[AnyVerb], AnyVerb]:
     """Declare the dataclasses whose options a function takes as keywords (`split`), for its types and its reference.
 
     A keyword that it does not take is refused (InputError): says which is meant, or whose it is. So is a value of
     another type than is declared; numbers of numpy's become Python's own.
 
     Args:
-        more: Gives the names of further keywords.
         in_python: Options among them that the command line does not have.
     """
 
     def declared(verb: AnyVerb) -> AnyVerb:
-        quick = [*_named(verb), *(one.name for kind in kinds for one in fields(kind))]
+        names = [*dict.fromkeys([*_named(verb), *(one.name for kind in kinds for one in fields(kind))])]
 
         @wraps(verb)
         def checked(*given: Any, **named: Any) -> Any:
-            for name in [name for name in named if name not in quick]:
-                if name not in keywords(checked):
-                    raise _unknown(checked, name)
+            for name in [name for name in named if name not in names]:
+                raise _unknown(checked, name, named[name])
             given, named = tuple(map(plain, given)), {name: plain(value) for name, value in named.items()}
             for name, value, hint in _values(verb, kinds, given, named):
-                check_type(name, value, hint)
+                check_type(flag(name), value, hint)
             return verb(*given, **named)
 
-        vars(checked).update(option_kinds=kinds, keywords=lambda: [*dict.fromkeys([*quick, *more()])])
+        vars(checked).update(option_kinds=kinds, keywords=names)
         return cast(AnyVerb, checked)
 
     return declared
@@ -78,7 +75,7 @@ def takes(
 
 def keywords(verb: Callable[..., Any]) -> list[str]:
     """Names of all that a function takes."""
-    names: list[str] = vars(verb)["keywords"]() if "keywords" in vars(verb) else _named(verb)
+    names: list[str] = vars(verb).get("keywords") or _named(verb)
     return names
 
 
@@ -103,8 +100,10 @@ def _named(verb: Callable[..., Any]) -> list[str]:
     return [one.name for one in signature(verb).parameters.values() if one.kind is not one.VAR_KEYWORD]
 
 
-def _unknown(verb: Callable[..., Any], name: str) -> InputError:
-    """Refuse a keyword that a function does not take: say which is meant, or whose it is."""
+def _unknown(verb: Callable[..., Any], name: str, value: object) -> InputError:
+    """Refuse a keyword that a function does not take: say how it is spelt now, which is meant, or whose it is."""
+    if now := now_spelt(verb.__name__, flag(name), value):
+        return InputError(f"{verb.__name__} has no option '{name}' any more", f"it is {now}")
     functions = {one: made for one in dir(streameval) if isfunction(made := getattr(streameval, one))}
     owners = [one for one, made in functions.items() if name in keywords(made)]
     hint = f"it is an option of {', '.join(owners)}" if owners else did_you_mean(name, keywords(verb))
@@ -135,25 +134,26 @@ _WIDER: dict[Any, Any] = {int: Integral, float: (Real, Decimal), complex: Comple
 def check_type(name: str, value: Any, hint: Any) -> None:
     """Refuse a value that is of no type that an annotation names, or none of its words (InputError).
 
-    Numbers of numpy's are numbers, whole ones do for real ones, and what `listed` reads may be anything.
+    Numbers of numpy's are numbers, whole ones do for real ones, and what `listed` reads may be anything. Errors begin
+    with the name, which is a flag where it is an option.
     """
     kinds, value = alternatives(hint), plain(value)
     if (value is None and type(None) in get_args(hint)) or any(_is_of(value, kind) for kind in kinds):
         return
     words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
     if words and isinstance(value, str):
-        raise InputError(f"{flag(name)} is '{value}'", did_you_mean(value, words))
+        raise InputError(f"{name} is '{value}'", did_you_mean(value, words))
     taken = [str if get_origin(kind) is Literal else get_origin(kind) or kind for kind in kinds]
     taken.sort(key=lambda kind: kind is Sequence)  # several of these, as it is said behind them
     *others, last = dict.fromkeys(_IN_WORDS.get(kind, kind.__name__) for kind in taken)
     wanted = f"{', '.join(others)} or {last}" if others else last
-    raise InputError(f"{flag(name)} is {short(repr(value))}, not {wanted}", f"its type is {type(value).__name__}")
+    raise InputError(f"{name} is {short(repr(value))}, not {wanted}", f"its type is {type(value).__name__}")
 
 
 def check_types(options: Any) -> None:
     """Refuse a field of a dataclass whose value its annotation does not name (InputError)."""
     for name, hint in types_of(options.__class__).items():
-        check_type(name, getattr(options, name), hint)
+        check_type(flag(name), getattr(options, name), hint)
 
 
 def _is_of(value: Any, kind: Any) -> bool:

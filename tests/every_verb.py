@@ -37,39 +37,39 @@ select missed
 evaluate missed --labels missed.parquet --on id --label label
 evaluate stored --misses-from missed
 report loguniform stored --out both.html
-plan list.parquet --study paula --method paula --epsilon 0.1 --window 20
+plan list.parquet --study paula --method paula(epsilon=0.1,window=20)
 select paula
 evaluate paula {LABELS}
 evaluate paula --assume independent
-plan list.parquet --study independent --method paula --epsilon 0.1 --window 20 --assume independent
+plan list.parquet --study independent --method paula(epsilon=0.1,window=20,assume=independent)
 select independent
 evaluate independent {LABELS}
-plan list.parquet --study stratified --method stratified --epsilon 0.3 --alpha 0.5 --claim factor --seed 1
+plan list.parquet --study stratified --method stratified(epsilon=0.3,claim=factor) --alpha 0.5 --seed 1
 select stratified
 evaluate stratified {LABELS}
 plan list.parquet --study uniform --method uniform --budget 900 --seed 1
 select uniform
 evaluate uniform {LABELS}
-plan list.parquet --study hypergeometric --method uniform --alpha 0.1 --interval hypergeometric --seed 1
+plan list.parquet --study hypergeometric --method uniform(interval=hypergeometric) --alpha 0.1 --seed 1
 select hypergeometric
 evaluate hypergeometric {LABELS}
 plan list.parquet --study stages --budget 900 --stages 3 --seed 1
 select stages
 evaluate stages {LABELS}
-plan list.parquet --study growing --budget 900 --stages 3 --growing --seed 1
+plan list.parquet --study growing --budget 900 --stages 3:later --seed 1
 select growing
 evaluate growing {LABELS}
 grow growing --labels 400
 select growing
 evaluate growing {LABELS}
 grow growing --half-width 0.175
-plan list.parquet --study adaptive --budget 900 --adaptive --seed 1
+plan list.parquet --study adaptive --budget 900 --stages adaptive --seed 1
 select adaptive
 evaluate adaptive {LABELS}
 grow adaptive --rest
 select adaptive
 evaluate adaptive {LABELS}
-plan list.parquet --study judge --judge llm --judge-classes 0.3,0.6 --budget 900 --seed 1
+plan list.parquet --study judge --judge llm(0.3,0.6) --budget 900 --seed 1
 select judge
 evaluate judge {LABELS}
 report judge
@@ -145,14 +145,14 @@ show pair precision_gain@100
 report pair
 monitor 2026-11-21=loguniform 2026-11-22=keyed 'precision@100 >= 0.1' --out history.parquet
 cost --items 2000000000 --alpha 0.05
-cost list.parquet --adaptive
+cost list.parquet --stages adaptive
 cost --items 1000000 --sample-size 2000
 cost list.parquet --stages 4
 cost --items 1000000 --judge-sample 10000 --judge-accuracy 0.9
 simulate list.parquet --label label --replicates 3 --judge llm --score score --budget 900
 exact list.parquet --label label --out exact
-exact list.parquet --label label --score score --key id --window 20,100 --misses 30
-exact list.parquet --label label --window 20 --epsilon 0.1
+exact list.parquet --label label --score score --key id --method paula(window=20),paula(window=100) --misses 30
+exact list.parquet --label label --method paula(window=20,epsilon=0.1)
 exact list.parquet --label label --score score --sample-of id
 exact list.parquet --label truth --labels truth.parquet --on id
 exact again.parquet --label label --out exact-again

@@ -36,7 +36,7 @@ def _small_study(n_items):
     ranking, study = f"{folder.name}/items.parquet", f"{folder.name}/study"
     table = {"id": np.arange(n_items) * 7 + 3, "name": [f"n{i}" for i in range(n_items)], "text": ["t"] * n_items}
     pq.write_table(pa.table(table), ranking)
-    streameval.plan(ranking, study, epsilon=1.0, window=n_items, method="paula", seed=0)
+    streameval.plan(ranking, study, method=f"paula(epsilon=1.0, window={n_items})", seed=0)
     streameval.select(study)
     return folder
 

@@ -26,8 +26,8 @@ N_LONG, N_SHORT, N_SHORTEST = 5_000_000, 800_000, 200_000  # beyond rank 2^22 su
 SCORES, LABELS = ("float32", "float64", "int64"), ("int8", "bool", "int64")
 FEW = [
     line
-    for line in commands_of("paula", "gate", "--window")
-    if line.startswith(("plan", "exact")) and not line.endswith(("independent", "--epsilon 0.1"))
+    for line in commands_of("paula", "gate", "paula(window")
+    if line.startswith(("plan", "exact")) and not line.endswith(("independent", "epsilon=0.1)"))
 ]
 BY_SCORE = RankingOptions(score="score")
 PLAIN = {"id": "DELTA_BINARY_PACKED", "query": "PLAIN", "score": "PLAIN", "label": "PLAIN", "text": "PLAIN"}

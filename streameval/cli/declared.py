@@ -160,11 +160,6 @@ class Declared:
         return [getattr(import_module(str(homes[name])), name) for name in names]
 
     @property
-    def of_methods(self) -> bool:
-        """Tell whether it takes the parameters of the methods too."""
-        return self._takes is not None and any(one.arg == "more" for one in self._takes.keywords)
-
-    @property
     def _in_python(self) -> tuple[str, ...]:
         """Options of its dataclasses that no word gives."""
         keywords = self._takes.keywords if self._takes else []

@@ -146,19 +146,9 @@ def _parameters(verb: Declared) -> Iterator[inspect.Parameter]:
 
 
 def _options(verb: Declared) -> Iterator[inspect.Parameter]:
-    methods = _of_methods(verb) if verb.of_methods else {}
     for name, kind, hint, default, help in verb.options():
-        if name not in methods:
-            typed = _SEVERAL if name == "questions" else flag_type(hint)
-            yield _flag(name, typed, default if default != () else None, help, panel_of(kind, name, verb.name))
-    yield from methods.values()
-
-
-def _of_methods(verb: Declared) -> dict[str, inspect.Parameter]:
-    from streameval.cli.methods import method_flags
-
-    return {name: _flag(name, hint, None, verb.help_of(name, help), panel)
-            for name, hint, help, panel in method_flags()}  # fmt: skip
+        typed = _SEVERAL if name == "questions" else flag_type(hint)
+        yield _flag(name, typed, default if default != () else None, help, panel_of(kind, name, verb.name))
 
 
 def _parameter(name: str, kind: Any, hint: Any, default: Any, verb: Declared) -> inspect.Parameter:
@@ -167,9 +157,10 @@ def _parameter(name: str, kind: Any, hint: Any, default: Any, verb: Declared) ->
         hint, usual = Switch, False
     help = verb.help_of(name)
     if "METHODS" in help:
-        from streameval.cli.methods import METHODS
+        from streameval.methods import declared as methods
 
-        help = help.replace("METHODS", f"{', '.join([*METHODS][:-1])} or {[*METHODS][-1]}")
+        *others, last = methods()
+        help = help.replace("METHODS", f"{', '.join(others)} or {last}")
     typed = Annotated[hint, Flag(help=help, **_grouped(of_verb(verb.name, name)), **_renamed(name))]
     return inspect.Parameter(name, kind, annotation=typed, default=usual)
 

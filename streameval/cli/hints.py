@@ -7,65 +7,9 @@ from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 
 from streameval.cli.commands import PANELS
+from streameval.text.options import with_flags
+from streameval.text.retired import now_spelt
 
-_SPARK = {"--spark-remote": "--engine spark:sc://HOST:15002"}
-_TIME = {"--time-limit": "a command of the system: timeout 45m streameval …"}
-_FIRST = {"--first": "a question: streameval plan LIST --study S --for 'precision@K within 0.03'"}
-_PUBLISH = {"--publish": "a verb: streameval publish STUDY PLACE"}
-RETIRED: dict[str, dict[str, str]] = {
-    "plan": {
-        **_TIME,
-        **_FIRST,
-        "--batches": "--stages N",
-        "--continue": "a verb: streameval grow STUDY --rest",
-        "--cutoffs": "--at 1,5",
-        "--draw-by": "--on COL",
-        "--half-width": "a verb: streameval grow STUDY --half-width X",
-        "--item": "--key COL",
-        "--labels-more": "a verb: streameval grow STUDY --labels N",
-        "--looks": "--stages N, with --growing where `grow` is to add the labels of later stages",
-    },
-    "select": {
-        **_TIME,
-        **_SPARK,
-        "--export-judge": "--export FILE: until the judge has answered, it is for the judge",
-        "--no": "--negative WORD",
-        "--question": "--ask TEXT",
-        "--yes": "--positive WORD",
-    },
-    "evaluate": {
-        **_TIME,
-        **_PUBLISH,
-        "--item": "--key COL",
-        "--judge-labels": "a verb: streameval judge STUDY ANSWERS",
-    },
-    "check": {"--summary": "--out FILE"},
-    "monitor": {
-        "--at-score": "said by the measure: 'precision@score:0.7 >= 0.9'",
-        "--day": "2026-11-22=STUDY",
-        "--incomplete": "--allow incomplete",
-        "--precision": "said by the measure: 'precision@10000 >= 0.9'",
-    },
-    "show": {"--standard-error": "the bounds that say how far an estimate may be off"},
-    "cut": {"--apply": "a query: streameval sql STUDY 'FROM next WHERE score >= 0.7' --with next=LIST --out FILE"},
-    "report": {"--items": "--examples N", "--plots": "--plot FOLDER"},
-    "label": {"--question": "--ask TEXT"},
-    "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
-    "cost": {**_FIRST, "--adopted": "--sample-size N", "--batches": "--stages N", "--looks": "--stages N"},
-    "simulate": {
-        **_FIRST,
-        "--batches": "--stages N",
-        "--looks": "--stages N",
-        "--methods": "--method NAME, once for each",
-    },
-    "exact": {**_TIME, **_SPARK, **_PUBLISH, "--cutoffs": "--at 1,5", "--item": "--key COL"},
-    "adopt": {
-        "--looks": "--stages N",
-        "--strata": "--sample-size TABLE",
-        "--top": "--drawn strata --sample-size TABLE",
-    },
-    "scan": _SPARK,
-}  # by verb: options that stood in the guides, and what says the same now
 _STUDY = {"--out": "the folder of the study is named by --study"}
 MEANT = {
     "adopt": _STUDY,
@@ -93,11 +37,11 @@ def options_in(hint: str) -> Iterator[tuple[str, str | None]]:
         yield option[0], next((verb for start, verb in reversed(named) if start < option.start()), None)
 
 
-def unknown(flags_of: FlagsOf, verb: str, option: str) -> str:
+def unknown(flags_of: FlagsOf, verb: str, option: str, value: str = "VALUE") -> str:
     """What is wrong with an option that a verb lacks: what it is now, whose it is, or one that is spelt nearly so."""
     known = sorted({name for name in flags_of(verb) if name.startswith("--")} | {"--help"})
-    if now := RETIRED.get(verb, {}).get(option):
-        return f"{verb} has no option {option} any more. Hint: it is {now}"
+    if now := now_spelt(verb, option, value):
+        return f"{verb} has no option {option} any more. Hint: it is {with_flags(now)}"
     if option == "-":
         return f"{verb} reads no standard input. Hint: write it to a file, and name that"
     near = get_close_matches(option.strip("-"), [name.strip("-") for name in known], n=1, cutoff=_NEAR)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 from functools import reduce
 from operator import or_
 from typing import Annotated, Any, get_args
@@ -12,24 +10,12 @@ from typing import Annotated, Any, get_args
 from cyclopts import Parameter
 
 from streameval.options import alternatives, listed
-
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+from streameval.text.numbers import whole_number
 
 
 def whole(kind: Any, tokens: Sequence[Any]) -> int:
-    """Read a whole number: 2000000, 2_000_000, 2,000,000 and 2e6 are one; 2.5 and 1,10 are refused."""
-    text = tokens[0].value.replace("_", "")
-    if _THOUSANDS.fullmatch(text):
-        text = text.replace(",", "")
-    try:
-        value = Decimal(text)
-    except InvalidOperation:
-        raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
-    if not value.is_finite() or value != int(value):
-        raise ValueError(f"{tokens[0].value!r} is not a whole number")
-    if abs(value) > 2**63:
-        raise ValueError(f"{tokens[0].value!r} is beyond 2^63")
-    return int(value)
+    """Read a whole number, as `whole_number` does."""
+    return whole_number(tokens[0].value)
 
 
 def names(kind: Any, tokens: Sequence[Any]) -> tuple[str, ...]:

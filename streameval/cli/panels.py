@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
 
 _OWN_LINE = re.compile(r"\s|[-*] |\d+\. |Example: ")
-_asked: list[str] = []  # the options that the command names, and the methods
+_asked: list[str] = []  # the options that the command names
 _refused: set[str] = set()  # options that do not go with --per, --for or --against, where these are named
 _ASKED_BY = {  # kinds of study that an option of a verb asks for, and what is refused with it as well
     ("plan", "--per"): ("drawn_rankings", {"dry_run", "key", "nan"}),
@@ -88,7 +87,7 @@ class Verbs:
 
 @dataclass(frozen=True)
 class _OnDemand:
-    """Draws a panel where help was asked with one of its topics: a method, or an option that leads to others."""
+    """Draws a panel where help was asked with one of its topics: an option that leads to others."""
 
     topics: tuple[str, ...]
 
@@ -108,7 +107,8 @@ QUESTION = _on_demand("One question", (0, 2), "--for")
 AGAINST = _on_demand("Another ranking", (0, 2), "--against")
 MANY = _on_demand("Many rankings", (0, 2), "--per")
 CUTOFFS = _on_demand("Cutoffs", (0, 2), "--against", "--per")
-STAGES = _on_demand("Labelling in stages", (0, 2), "--stages")
+PLAN = Group("How many labels, and how", sort_key=(1,))
+WIDTH = _on_demand("Half-widths", (1, 1), "--alpha")
 JUDGE = _on_demand("A judge", (0, 2), "--judge")
 REUSE = _on_demand("The same items again", (0, 2), "--reuse", "--on")
 LABELS, TASKS = (Group(name, sort_key=(2, i)) for i, name in enumerate(["Labels", "Tasks"]))
@@ -118,12 +118,12 @@ COMMON, READING = Group("Options of every command", show=False), Group("Options 
 _OF_VERB = {  # what a verb does not show where it is declared
     "plan": {"at": CUTOFFS},
     "exact": {
-        **dict.fromkeys(("sample_of", "window"), LEADING),
+        "sample_of": LEADING,
         "at_score": _on_demand("A sample", (0, 2), "--sample-of"),
-        "epsilon": _on_demand("Windows", (0, 2), "--window"),
     },
 }
-_LEAD = {"questions", "against", "per", "stages", "judge", "reuse"}
+_LEAD = {"questions", "against", "per", "judge", "reuse"}
+_OF_METHODS = {"judge_sample": JUDGE, "judge_accuracy": JUDGE, "min_precision": WIDTH}
 _OF_EVERY_RANKING = {"score", "key"}
 _OF_KIND = {
     **dict.fromkeys(("Draw", "LabelColumns", "Judging", "Misses", "KnownPositives", "AnswerColumns", "LabelMeaning"),
@@ -133,6 +133,7 @@ _OF_KIND = {
     "RankingOptions": RANKING,
     "JudgeColumn": JUDGE,
     "ReuseOptions": REUSE,
+    "MethodOptions": PLAN,
     "Asking": QUESTION,
     "Comparing": AGAINST,
 }  # fmt: skip
@@ -142,7 +143,7 @@ def panel_of(kind: type[object], name: str, verb: str) -> Group | None:
     """Give the panel of an option, by the dataclass that declares it; None is that of the verb."""
     if name in ("memory", "threads", "verify"):
         return READING
-    panel = _OF_KIND.get(kind.__name__)
+    panel = _OF_METHODS.get(name) or _OF_KIND.get(kind.__name__)
     if panel is RANKING and verb != "plan" and name not in _OF_EVERY_RANKING:
         return RANKING_REST
     return of_verb(verb, name) or leading(name) or panel
@@ -158,18 +159,10 @@ def leading(name: str) -> Group | None:
     return LEADING if name in _LEAD else None
 
 
-def of_methods(owners: Sequence[str], methods: Sequence[str]) -> Group:
-    """Make the panel of the flags that some of the methods have, and no other."""
-    if len(owners) == len(methods):
-        return Group("All methods", sort_key=(1,))
-    return _on_demand(f"Method: {', '.join(owners)}", (1, *(one not in owners for one in methods)), *owners)
-
-
 def named_in(arguments: Sequence[str]) -> None:
-    """Keep the options that a command names: `plan --method paula --help` shows paula's flags, and `--per` its own."""
+    """Keep the options that a command names: `plan --per --help` shows those that go with it."""
     words = [part for one in arguments for part in one.split("=", 1)]
-    methods = [one for before, after in pairwise(words) if before == "--method" for one in after.split(",")]
-    _asked[:] = [*(word for word in words if word.startswith("--")), *methods]
+    _asked[:] = [word for word in words if word.startswith("--")]
     _refused.clear()
     if {"--help", "-h"} & {*arguments}:
         for (verb, option), (kind, more) in _ASKED_BY.items():

@@ -36,7 +36,8 @@ def _of_words(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> 
     """Say what is wrong with what was typed."""
     verb = arguments[0]
     if isinstance(error, UnknownOptionError) and verb in VERBS:
-        return unknown(flags_of, verb, (error.token.keyword or error.token.value).partition("=")[0])
+        option, _, value = (error.token.keyword or error.token.value).partition("=")
+        return unknown(flags_of, verb, option, value or _typed_after(arguments, option))
     if isinstance(error, UnusedCliTokensError):
         extras = error.unused_tokens or []
         extra = " ".join(extras)
@@ -52,6 +53,13 @@ def _of_words(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> 
     if isinstance(error, UnknownCommandError):
         return f"there is no command '{verb}'. Hint: {did_you_mean(verb, VERBS)}"
     return " ".join(str(error).split())
+
+
+def _typed_after(arguments: list[str], option: str) -> str:
+    """Give the value that was typed for an option that no verb takes, and a word that stands for it otherwise."""
+    typed = [word.partition("=")[2] for word in arguments if word.startswith(f"{option}=")]
+    after = arguments[arguments.index(option) + 1 :][:1] if option in arguments else []
+    return next((word for word in [*typed, *after] if not word.startswith("-")), "VALUE")
 
 
 def _whole(arguments: list[str], error: MissingArgumentError) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streameval.options import option
@@ -15,8 +14,5 @@ class JudgeColumn:
     judge: str | None = option(
         None,
         "Column that says of every item whether it is positive (0/1, yes/no, a probability). It may be wrong: the "
-        "better it is, the narrower the bounds.",
-    )
-    judge_classes: str | Sequence[float] | None = option(
-        None, "Thresholds, at most 6, that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5)."
+        'better it is, the narrower the bounds. "llm(0.05,0.5,0.95)" puts probabilities into classes (default 0.5).',
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +16,8 @@ from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
 from streameval.text import row_of, short
 from streameval.typing import AnyArray, BoolArray, FloatArray, Int64Array, UInt8Array
 
+_VALUE = re.compile(r"(?P<column>.*?)\((?P<thresholds>\s*[-+.\d][^()]*)\)\s*", re.DOTALL)
+_EXAMPLE = "llm(0.05,0.5,0.95)"
 MOST_CLASSES = 8  # the one of items without an answer among them
 
 
@@ -40,22 +42,31 @@ class Judge:
         edges = (0.0, *self.thresholds, 1.0)
         if any(a >= b for a, b in pairwise(edges)):
             shown = ",".join(f"{one:g}" for one in self.thresholds)
-            raise InputError(f"--judge-classes are {shown}", "thresholds rise, inside (0, 1): 0.05,0.5,0.95")
+            raise InputError(f"the thresholds of --judge are {shown}", f"they rise, inside (0, 1): {_EXAMPLE}")
         if self.classes > MOST_CLASSES:
             raise InputError(f"{self.classes} classes of a judge, one of items without an answer among them",
                              f"at most {MOST_CLASSES}: each has to be learnt from labels")  # fmt: skip
 
     @staticmethod
-    def of(column: str, classes: str | Sequence[float] | None) -> Judge:
-        """Read thresholds as typed: numbers with commas between them."""
-        if classes is None:
-            return Judge(column)
+    def parse(text: str) -> Judge:
+        """Read a column, with thresholds in parentheses behind it: numbers between commas.
+
+        >>> Judge.parse("llm(0.05, 0.5)"), str(Judge.parse("p(1)(0.5)")), str(Judge.parse("llm"))
+        (Judge(column='llm', thresholds=(0.05, 0.5)), 'p(1)(0.5)', 'llm')
+        """
+        value = _VALUE.fullmatch(text)
+        if value is None:
+            return Judge(text)
         try:
-            parts = classes.split(",") if isinstance(classes, str) else classes
-            thresholds = tuple(float(one) for one in parts)
+            thresholds = tuple(float(number) for number in value["thresholds"].split(","))
         except ValueError:
-            raise InputError(f"--judge-classes are '{classes}'", "give thresholds, as in 0.05,0.5,0.95") from None
-        return Judge(column, thresholds)
+            raise InputError(f"the thresholds of --judge are '{value['thresholds']}'", f"such as {_EXAMPLE}") from None
+        return Judge(value["column"], thresholds)
+
+    def __str__(self) -> str:
+        if self.thresholds == (0.5,) and _VALUE.fullmatch(self.column) is None:
+            return self.column
+        return f"{self.column}({','.join(f'{threshold!r}' for threshold in self.thresholds)})"
 
     def note(self) -> dict[str, Any]:
         """Say what a plan says of it."""
@@ -123,16 +134,35 @@ class Judge:
 
 
 def judge_in(options: JudgeColumn) -> Judge | None:
-    """The judge that answers in a column; None where none is named.
+    """Give the judge that answers in a column; None where none is named.
 
     Raises:
         InputError: Thresholds without a column, or such as `Judge` refuses.
     """
-    if options.judge is not None:
-        return Judge.of(options.judge, options.judge_classes)
-    if options.judge_classes is not None:
-        raise InputError("--judge-classes were given without a judge", "name its column")
-    return None
+    if options.judge is None:
+        return None
+    judge = Judge.parse(options.judge)
+    if not judge.column:
+        raise InputError(f"--judge '{options.judge}' names no column", f"such as {_EXAMPLE}")
+    return judge
+
+
+def judge_of_sample(options: JudgeColumn) -> Judge:
+    """Give the judge that is asked about a sample: of --judge, thresholds alone; an InputError for a column."""
+    judge = Judge.parse(options.judge or "")
+    if judge.column:
+        hint = f"leave out --judge-sample, or the column: --judge='{replace(judge, column='')}'"
+        raise InputError("a judge is either a column or asked about a sample", hint)
+    return replace(judge, column="judge")
+
+
+def column_alone(judge: str) -> str:
+    """Refuse thresholds, of a judge of which every value counts as it is (InputError)."""
+    value = Judge.parse(judge)
+    if value.column != judge:
+        raise InputError(f"--judge '{judge}' has thresholds, and here its values count as they are",
+                         f"leave them out: --judge='{value.column}'")  # fmt: skip
+    return judge
 
 
 UNDERSTOOD = "a judge says yes or no, true or false, 1 or 0, or a probability"

@@ -41,4 +41,4 @@ def refuse_apart(ranking: object, labels: object = None, sliding: object = None)
         raise InputError("labels in a table of their own are joined on one machine",
                          "leave --engine out, or write them into the list as a column")  # fmt: skip
     if sliding is not None:
-        raise InputError("windows are computed on one machine", "leave --engine out for --window")
+        raise InputError("windows are computed on one machine", "leave --engine out, or --method")

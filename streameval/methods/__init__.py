@@ -2,9 +2,10 @@
 
 A method is one file in this folder with a frozen dataclass that inherits from `Method`: its fields are its parameters
 and carry their help, and a module-level `METHOD` names the class. It is found by its name, which is that of the file;
-nothing else has to be edited, and its parameters are flags of the command line. It knows no files. A method that is a
-folder has `METHOD` in its file `method`, and in the folder itself `PARAMETERS`, the class with the fields: help texts
-load no more than that.
+nothing else has to be edited. Its value names its parameters (`streameval.methods.values`); those that most methods
+have are options of verbs too (`streameval.methods.options`). It knows no files. A method that is a folder has `METHOD`
+in its file `method`, and in the folder itself `PARAMETERS`, the class with the fields: help texts load no more than
+that.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.methods.options import SHARED
+from streameval.methods.stage_text import STAGE_FIELDS, stage_fields
 from streameval.options import check_type, plain, types_of
 from streameval.text.options import flag
 
@@ -29,10 +32,6 @@ if TYPE_CHECKING:  # help texts name the parameters of methods, and need none of
     from streameval.typing import FloatArray, Int64Array
 
 ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
-
-# help of parameters that several methods have
-ALPHA = "Half-width to plan for, relative to precision."
-BUDGET = "Labels to spend at most, instead of --alpha."
 
 
 class Method(Protocol):
@@ -46,8 +45,6 @@ class Method(Protocol):
 
     Attributes:
         variants: Parameters that read the same kind of plan in another way, for comparisons side by side.
-        settles: Parameters that, once given, leave nothing to some others: `cost` then keeps those for the other
-            methods.
         claimed: Prefix of the columns of its curve that hold what it claims itself, where bounds are not of chance.
         confidence: As it was asked for: the probability with which the bounds hold. See `level`.
         budget: Labels to spend at most; where the draw decides their number, nine times in ten.
@@ -60,7 +57,6 @@ class Method(Protocol):
     name: ClassVar[str]
     summary: ClassVar[str]
     variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
-    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
     claimed: ClassVar[str] = ""
     retired: ClassVar[dict[str, str]] = {}
     confidence: float | None = None
@@ -83,6 +79,11 @@ class Method(Protocol):
     def batches(self) -> int:
         """In how many batches the tasks come, after each of which bounds hold."""
         return 1
+
+    @classmethod
+    def implied(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the parameters that follow from others where they are not named: a value leaves them out."""
+        return {}
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the ranks to label in a ranking of `n_items`."""
@@ -186,7 +187,7 @@ class Multiplies(Protocol):
 
 def available() -> dict[str, type[Method]]:
     """Every method that plans by name, in alphabetical order."""
-    return {name: _named(name) for name in declared()}
+    return {name: named(name) for name in declared()}
 
 
 def declared() -> dict[str, type[Method]]:
@@ -196,7 +197,7 @@ def declared() -> dict[str, type[Method]]:
     return {kind.name: kind for kind in kinds if kind is not None and kind.planned}
 
 
-def _named(name: str) -> type[Method]:
+def named(name: str) -> type[Method]:
     """Give the method of a name; no other is loaded."""
     place = f"{__name__}.{name}"
     inner = f"{place}.method" if hasattr(importlib.import_module(place), "__path__") else place
@@ -223,18 +224,21 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     """
     if name not in _names(tuple(__path__)):
         raise InputError(f"there is no method '{name}'", did_you_mean(name, declared()))
-    method = _named(name)
+    method = named(name)
     given = {key: value for key, value in (parameters or {}).items() if value is not None}
+    if isinstance(given.get("stages"), str):
+        given |= stage_fields(given.pop("stages"))
     accepted = parameter_names(method)
-    for key in given:
-        for said in (flag(key), f"{flag(key)} {given[key]}"):
+    for key, value in given.items():
+        shown = flag(key) if key in SHARED else "--stages" if key in STAGE_FIELDS else key
+        for said in (key, f"{key}={value}"):
             if said in method.retired:
                 raise InputError(f"method {name} has no {said} any more", method.retired[said])
         if key not in accepted:
             owners = [other for other, kind in declared().items() if key in parameter_names(kind)]
             hint = " or ".join(f"--method={owner}" for owner in owners) or did_you_mean(key, accepted)
-            raise InputError(f"method {name} has no parameter {flag(key)}", hint)
-        check_type(key, given[key], types_of(method)[key])
+            raise InputError(f"method {name} has no parameter {shown}", hint)
+        check_type(shown, value, types_of(method)[key])
     return method(**{key: plain(value) for key, value in given.items()})
 
 
@@ -262,11 +266,6 @@ def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
 def own_parameters(method: type[Method], given: Mapping[str, Any]) -> dict[str, Any]:
     """Of parameters given to any method, those that a method has."""
     return {key: value for key, value in given.items() if key in parameter_names(method)}
-
-
-def parameters_of_any() -> list[str]:
-    """Names of the parameters of all methods."""
-    return [name for method in declared().values() for name in parameter_names(method)]
 
 
 def parameter_names(method: type[Method]) -> list[str]:

@@ -30,15 +30,15 @@ def parse_epsilon(epsilon: str | float | Fraction) -> Fraction:
     """
     try:
         if not 1e-6 <= float(str(epsilon)) <= 1:  # before a fraction of a million digits is made
-            raise InputError(f"--epsilon is {epsilon}, outside (0, 1]" if not 0 < float(str(epsilon)) <= 1 else
-                             f"--epsilon is {epsilon}: too fine a grid", "the paper uses 0.03 and 0.05")  # fmt: skip
+            raise InputError(f"epsilon is {epsilon}, outside (0, 1]" if not 0 < float(str(epsilon)) <= 1 else
+                             f"epsilon is {epsilon}: too fine a grid", "the paper uses 0.03 and 0.05")  # fmt: skip
         value = Fraction(str(epsilon))
     except InputError:
         raise
     except (ValueError, ZeroDivisionError):
-        raise InputError(f"--epsilon is '{epsilon}', not a number", "give a decimal in (0, 1], such as 0.03") from None
+        raise InputError(f"epsilon is '{epsilon}', not a number", "give a decimal in (0, 1], such as 0.03") from None
     if not 0 < value <= 1:
-        raise InputError(f"--epsilon is {epsilon}, outside (0, 1]", "the paper uses 0.03 and 0.05")
+        raise InputError(f"epsilon is {epsilon}, outside (0, 1]", "the paper uses 0.03 and 0.05")
     return value
 
 

@@ -77,7 +77,7 @@ def geometric_grid(n_items: int, epsilon: Fraction, head: int) -> GeometricGrid:
         index += 1
         if index > _MAX_POWERS:
             raise InputError(
-                f"--epsilon is {float(epsilon):g}: the grid would take more than {_MAX_POWERS:,} points",
+                f"epsilon is {float(epsilon):g}: the grid would take more than {_MAX_POWERS:,} points",
                 "a larger epsilon needs fewer labels; the paper uses 0.03",
             )
     return GeometricGrid(epsilon, first_index, last_index, np.array(points, dtype=np.int64), head_end, m)

@@ -18,7 +18,9 @@ class Growth:
         "At most so many more labels, once: those of the furthest stage that they pay for, as stages are added whole.",
     )
     half_width: float | None = option(None, "Until it is forecast to reach this, relative to precision.")
-    rest: bool = option(False, "All that the labels of the first batch call for, of a plan made with --adaptive.")
+    rest: bool = option(
+        False, "All that the labels of the first batch call for, of a plan made with --stages adaptive."
+    )
 
     def __post_init__(self) -> None:
         """Check that there is one, and that it can be meant."""

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from streameval.errors import InputError
 from streameval.methods import (
-    ALPHA,
     ASSUMES_THE_DRAW,
-    BUDGET,
     Method,
     check_alpha,
     check_budget,
     check_confidence,
 )
+from streameval.methods.options import ALPHA, BUDGET
 from streameval.options import option
 
 if TYPE_CHECKING:

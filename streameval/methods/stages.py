@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from streameval.errors import InputError
 from streameval.methods import Method, check_stages
+from streameval.methods.options import STAGES
 from streameval.methods.sampled import Sampled
 from streameval.options import option
 from streameval.text.options import flag
@@ -22,21 +23,23 @@ class InStages(Sampled):
 
     The labels planned for come in as many batches as there are stages. Of a plan that is `growing` they are those of
     the first look, and later ones add labels. An `adaptive` plan has a second batch, which looks at the labels of the
-    first.
+    first. As they are typed, these three are one (`streameval.methods.stage_text`).
     """
 
-    stages: int = option(1, "Label in so many parts: bounds narrow whenever one is answered.")
-    growing: bool = option(False, "Plan the first of the stages alone; `grow` adds labels for the others.")
-    adaptive: bool = option(False, "Plan a quarter to a third first; `grow --rest` then adds what is needed.")
+    stages: int = option(1, STAGES)
+    growing: bool = False
+    adaptive: bool = False
 
     def __post_init__(self) -> None:
         """Check every parameter."""
         super().__post_init__()
         check_stages(self.stages)
         if self.growing and self.stages == 1:
-            raise InputError("--growing is for a plan of several stages", "--stages 4 lets it grow three times")
+            raise InputError("--stages 1:later leaves no later stage", "--stages=4:later lets it grow three times")
         if self.adaptive and self.stages > 1:
-            raise InputError("--adaptive does not go with --stages", "leave out one of them")
+            raise InputError(
+                "--stages adaptive has two batches, and no other number of stages", "leave out one of them"
+            )
 
     @property
     def looks(self) -> int:
@@ -57,14 +60,18 @@ class LooksAtFirst(Protocol):
         """Add the second batch to a plan, from the labels of the first."""
 
 
-def refuse_stages(method: Method, beside: str, names: Sequence[str]) -> None:
-    """Refuse parameters by which a study has stages, beside what does not go with them."""
-    given = {
-        "stages": method.batches > 1,
-        "growing": method.looks > 1,
-        "adaptive": method.adaptive,
-        "judge_sample": method.judge_sample is not None,
+def refuse_stages(
+    method: Method, beside: str, names: Sequence[Literal["batches", "later", "adaptive", "sample"]]
+) -> None:
+    """Refuse stages of some forms, or a judge who is asked about a sample, beside what does not go with them."""
+    typed = {
+        "batches": f"--stages={method.batches}" if method.batches > 1 else None,
+        "later": f"--stages={method.looks}:later" if method.looks > 1 else None,
+        "adaptive": "--stages=adaptive" if method.adaptive else None,
+        "sample": flag("judge_sample") if method.judge_sample is not None else None,
     }
     for name in names:
-        if given[name]:
-            raise InputError(f"{flag(name)} does not go with {beside}", f"leave out {flag(name)}, or {beside}")
+        if option := typed[name]:
+            raise InputError(
+                f"{option} does not go with {beside}", f"leave out {option.partition('=')[0]}, or {beside}"
+            )

@@ -37,7 +37,7 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
     method = method_of(plan)
     if not isinstance(method, DrawsIndependently):
         raise InputError(f"method {plan.method} has no use for a judge", "plan with --method=loguniform")
-    refuse_stages(method, "a judge", ("growing",))
+    refuse_stages(method, "a judge", ("later",))
     _refuse_unknown_column(ranking, judge)
     ends, ranks = method.reserve(plan)
     if ranking.order is None:

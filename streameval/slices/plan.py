@@ -53,7 +53,7 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     from streameval.slices.locate_slices import locate_slices
     from streameval.stores.temporary import temporary_folder
 
-    refuse_stages(method, "slices", ("stages", "growing", "adaptive", "judge_sample"))
+    refuse_stages(method, "slices", ("batches", "later", "adaptive", "sample"))
     if method.confidence is None:  # its default would be that of every slice, and not of all together
         method = changed(method, confidence=CONFIDENCE)
     description = ranking.description()

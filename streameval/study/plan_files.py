@@ -20,6 +20,7 @@ import pyarrow as pa
 from streameval import __version__
 from streameval.copies import LIST_COPY
 from streameval.errors import StudyError
+from streameval.methods.stage_text import stages_typed
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_json, unusable
@@ -196,7 +197,8 @@ def difference(there: Plan, new: Plan) -> str:
 
 def _described(plan: Plan) -> dict[str, Any]:
     """Say what was asked for, and of which list, by the names that options have."""
-    asked = {key.replace("_", "-"): value for key, value in plan.parameters.items()}
+    stages = {"stages": stages_typed(plan.parameters), "growing": None, "adaptive": None}
+    asked = {key.replace("_", "-"): value for key, value in {**plan.parameters, **stages}.items()}
     asked |= {key: plan.notes[key] for key in _NOTES if key in plan.notes}
     asked |= _judge_of(plan.notes) | {key: value for key, value in plan.ranking.items() if key not in _OF_THE_ORDER}
     column = plan.ranking.get("score") or plan.notes.get("score")
@@ -209,7 +211,7 @@ def _described(plan: Plan) -> dict[str, Any]:
 def _judge_of(notes: Mapping[str, Any]) -> dict[str, Any]:
     """The column and classes of the judge, where there is one."""
     judge = next((note for note in notes.values() if isinstance(note, Mapping) and "column" in note), {})
-    return {"judge": judge.get("column"), "judge-classes": judge.get("thresholds")}
+    return {"judge": judge.get("column"), "classes of the judge": judge.get("thresholds")}
 
 
 def _named(name: str, value: Any) -> str:

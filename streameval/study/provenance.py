@@ -8,7 +8,9 @@ from dataclasses import fields
 from itertools import groupby
 from typing import Any
 
+from streameval.judges.values import Judge
 from streameval.labelling.readers import IN_MEMORY
+from streameval.methods.values import MethodValue
 from streameval.rows.options import RankingOptions
 from streameval.text.options import flags
 from streameval.types import Plan
@@ -63,12 +65,14 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }
+    value = MethodValue.of(plan.method, chosen)
     drawn: dict[str, Any] = {"on": ",".join(plan.draw_by) or None, **_judge(plan)}
     if labels:
         unseen = "no" if plan.labels_seen_by_model else "yes"
         drawn |= {"reuse": labels["labels"], "on": drawn.pop("on"), "label": labels.get("label")}
         drawn |= {"labels_unseen_by_model": unseen}
-    return plan_command(plan, study, {"method": plan.method, "seed": plan.seed, **chosen, **drawn})
+    method = {"method": str(value.without_shared), "seed": plan.seed, **value.shared}
+    return plan_command(plan, study, {**method, **drawn})
 
 
 def _judge(plan: Plan) -> dict[str, Any]:
@@ -76,8 +80,8 @@ def _judge(plan: Plan) -> dict[str, Any]:
     judge = plan.notes.get("judge")
     if judge is None:
         return {}
-    classes = {"judge_classes": ",".join(f"{one:g}" for one in judge["thresholds"])}
-    return classes if plan.parameters.get("judge_sample") else {"judge": judge["column"], **classes}
+    column = "" if plan.parameters.get("judge_sample") else judge["column"]
+    return {"judge": str(Judge(column, tuple(judge["thresholds"]))) or None}
 
 
 def _asked(plan: Plan, study: str) -> list[str]:

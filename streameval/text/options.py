@@ -9,7 +9,7 @@ from typing import Any
 # a command stays as it is; behind `=` is any value, behind a space a number, a placeholder, or what is quoted
 _NAMED = re.compile(
     r"(?P<command>`[^`]*`|\bstreameval .*)|(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)"
-    r"(?:=(?P<word>[^\s,;:)]*[^\s,;:).])| (?P<value>'[^']*'|[A-Z]+\b|\d(?:[\w.,/-]*\w)?))?"
+    r"(?:=(?P<word>[^\s,;)]*[^\s,;:).])| (?P<value>'[^']*'|[A-Z]+\b|\d(?:[\w.,:/-]*\w)?))?"
 )
 _AS_FLAG = {"questions": "for", "existing": "overwrite"}  # a word of Python's own cannot be a keyword
 SWITCHES = {"existing": "replaced", "examples": "shown"}  # options of two words, and the one that a switch stands for

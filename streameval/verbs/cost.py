@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 from streameval.copies.write import for_a_while
 from streameval.errors import InputError, check_price
 from streameval.kinds import kind_for
-from streameval.methods import (
-    create,
-    parameters_of_any,
-)
+from streameval.methods import create
+from streameval.methods.options import MethodOptions
 from streameval.notebook import Tabular
 from streameval.options import takes
 from streameval.printed import Printed
@@ -70,9 +68,9 @@ class Costs(ShowsItself, Tabular):
 
 @takes(
     RankingOptions,
+    MethodOptions,
     Asking,
     Comparing,
-    more=parameters_of_any,
     # what neither a list that is only counted nor rankings that are not at hand need
     in_python=("ascending", "key", "nan", "memory", "threads", "verify", "against_score", "engine"),
 )
@@ -80,6 +78,7 @@ def cost(
     ranking: Any = None,
     *,
     items: int | None = None,
+    method: str | tuple[str, ...] | Sequence[str] | None = None,
     options: RankingOptions | None = None,
     price_per_label: float | None = None,
     sample_size: int | None = None,
@@ -98,14 +97,15 @@ def cost(
     Args:
         ranking: The list, as for plan: its rows are counted. In Python also N itself.
         items: Items in a list that is not at hand.
+        method: Methods, separated by commas; may be repeated (default: all): loguniform, "paula(window=50)".
         options: In Python: what describes the ranking; each of its fields may be given by itself, as `where`.
         price_per_label: Adds what the labels cost. In Python `price` = labels × price.
         sample_size: Say too what a uniform sample of this size is worth that somebody else drew (streameval adopt). In
             Python in `adopted`.
         against: Instead: what it costs to compare two rankings of the same items whose tops have this share in common,
             such as 80%.
-        parameters: In Python by name: fields of `RankingOptions`, and parameters of any method; each takes those it
-            knows. With `budget`, each says what half-width it reaches. With `questions` (and other fields of `Asking`),
+        parameters: In Python by name: fields of `RankingOptions`, and of `MethodOptions`; each method takes those it
+            has. With `budget`, each says what half-width it reaches. With `questions` (and other fields of `Asking`),
             what a study of these takes, case by case, and the whole curve beside it. With `against`, and other fields
             of `Comparing`: what their comparison takes.
 
@@ -115,8 +115,8 @@ def cost(
             method's own. A method that cannot keep the parameters has `labels` None and says why in `refused`.
 
     Raises:
-        InputError: A parameter that no method knows, alpha beside budget, a value out of range, or parameters that no
-            method can keep.
+        InputError: An option that no method has, alpha beside budget, a value out of range, or options that no method
+            can keep.
     """
     if (items is None) == (ranking is None):
         what = "neither a list nor a number of items is given"
@@ -125,7 +125,7 @@ def cost(
     counted = ranking if items is None else items
     priced(0, price_per_label)
     asked = described(options, parameters)
-    given = {key: value for key, value in parameters.items() if value is not None}
+    given = {key: value for key, value in {"method": method, **parameters}.items() if value is not None}
     if sample_size is not None and (other := [name for name in ("questions", "against") if name in given]):
         what = f"--sample-size says what a sample is worth for a curve, and {flag(other[0])} is no question of a curve"
         raise InputError(what, "ask for the cost of each by itself")

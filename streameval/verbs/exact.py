@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
@@ -32,24 +32,7 @@ if TYPE_CHECKING:
     from streameval.kinds.results import StudyResult
     from streameval.study.results import Evaluation
 
-_EPSILON = "0.03"
 _TOLD = ("n_items", "rankings", "positives", "how")  # of the summary, in the log
-
-
-@dataclass(frozen=True)
-class Windows:
-    """Which windows to slide.
-
-    Attributes:
-        lengths: Values of Δ; none: nothing is looked into.
-        epsilons: Values of ε; each Δ is paired with each.
-    """
-
-    lengths: tuple[int, ...] = ()
-    epsilons: tuple[str, ...] = ("0.03",)
-
-
-NO_WINDOWS = Windows()
 
 
 @overload
@@ -63,9 +46,7 @@ def exact(
     misses: int = 0,
     sample_of: str | Sequence[str] | None = None,
     at_score: str | float | Sequence[float] | None = None,
-    window: str | int | Sequence[int] | None = None,
-    epsilon: str | float | Sequence[float] = _EPSILON,
-    windows: Windows = NO_WINDOWS,
+    method: str | Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
     engine: Engine | str = "local",
@@ -96,9 +77,7 @@ def exact(
     misses: int = 0,
     sample_of: str | Sequence[str] | None = None,
     at_score: str | float | Sequence[float] | None = None,
-    window: str | int | Sequence[int] | None = None,
-    epsilon: str | float | Sequence[float] = "0.03",
-    windows: Windows = NO_WINDOWS,
+    method: str | tuple[str, ...] | Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
     engine: Engine | str = "local",
@@ -130,10 +109,9 @@ def exact(
             approximately 95 %, if these are independent draws. In Python too (`streameval guide sample`).
         at_score: Scores, separated by commas, of which such a sample is to have metrics: of all items of that score or
             a better one.
-        window: Window lengths, separated by commas: do the PAULA paper's assumptions hold with them? In Python Δ, for
-            which A.1 and A.2 are looked into, in one more pass; the list has to be stored in its order.
-        epsilon: Grid ratios minus one for these windows, separated by commas. In Python ε: each Δ is paired with each.
-        windows: In Python: both in one object, for those who have one.
+        method: Do the PAULA paper's assumptions hold? Of each "paula(window=100, epsilon=0.03)", separated by commas;
+            may be repeated. In Python A.1 and A.2 are looked into in one more pass; the list has to be stored in its
+            order.
         out: Folder for the results: tables, evaluation.json, report.html and study.duckdb.
         options: In Python: as for `plan`.
         key: Columns, separated by commas, whose hash breaks ties in score; with --per the one that names the item.
@@ -162,18 +140,14 @@ def exact(
     if per is not None or many:
         many |= meaning.named()
         alone = {"labels": labels, "on": on, "misses": misses or None, "sample_of": sample_of,
-                 "at_score": at_score,
-                 "window": window, "epsilon": None if epsilon == _EPSILON else epsilon,
-                 "labels_are": None if labels_are == "answers" else labels_are,
-                 "windows": None if windows == NO_WINDOWS else windows}  # fmt: skip
+                 "at_score": at_score, "method": method,
+                 "labels_are": None if labels_are == "answers" else labels_are}  # fmt: skip
         given = {**{name: value for name, value in alone.items() if value is not None}, "per": per or (), **many}
         tables: list[pa.Table] = []
         means = exact_per(ranking, label=label, out=out, options=options, engine=engine, progress=progress,
                           collect=tables if rows == "kept" else None, **given)  # fmt: skip
         return means if out is not None or rows != "kept" else means.with_rankings(pa.concat_tables(tables))
-    if window is not None:
-        windows = Windows(tuple(map(_whole, listed(window))), listed(epsilon))
-    alone = {"labels": labels, "on": on, "labels_are": labels_are, "misses": misses, "windows": windows,
+    alone = {"labels": labels, "on": on, "labels_are": labels_are, "misses": misses, "method": method,
              "sample_of": sample_of, "at_score": at_score, **meaning.named()}  # fmt: skip
     result = kind_for("exact", {}).exact(ranking, out, alone, ExactRun(label, options, engine, progress))
     return cast("Evaluation", result)
@@ -193,13 +167,6 @@ def exact_per(
     """Evaluate many rankings as `exact` does; without `out`, `collect` receives the rows of each."""
     run = ExactRun(label, options or RankingOptions(), engine, progress, collect)
     return cast("RankingsEvaluation", kind_for("exact", {"per": ()}).exact(ranking, out, given, run))
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"--window: {text!r} is not a whole number", "such as --window 50,100,200") from None
 
 
 def rehearsal(

@@ -34,7 +34,7 @@ def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
     Example: streameval grow my-study --rest
 
     Args:
-        study: Folder of a study that was planned with --stages N --growing or --adaptive, or adopted with --stages N.
+        study: Folder of a study that was planned with --stages 3:later or --stages adaptive, or adopted with --stages.
         by: In Python: one of `labels`, `half_width` and `rest` (`streameval.methods.growth.Growth`). `labels`: of a
             plan that is `growing`, the furthest stage that asks for at most so many further labels. Each number is met
             once: for another stage with as many labels, give another number. `half_width`: the nearest stage that is
@@ -127,7 +127,7 @@ def _second_batch(study: Study, plan: Plan) -> Plan:
     """Put the rest of an adaptive plan where the labels of its first batch say that it is needed."""
     method = method_of(plan)
     if not method.adaptive or not isinstance(method, LooksAtFirst):
-        raise StudyError(f"{study.folder}: its plan has no second batch", "plan with --adaptive")
+        raise StudyError(f"{study.folder}: its plan has no second batch", "plan with --stages=adaptive")
     tallied = recount(study, plan)
     if left := int(np.sum(~tallied.answered)):
         raise InputError(f"{study.folder}: {left:,} of the {tallied.answered.size:,} tasks of its first batch are open",
@@ -158,7 +158,7 @@ def _cannot_grow(study: Study, method: Method) -> StudyError:
     if method.adaptive:
         return StudyError(f"{study.folder}: its plan grows by a second batch", "add that with --rest")
     return StudyError(f"{study.folder}: its plan was made without stages to grow by",
-                      "plan with --stages 3 --growing, or adopt with --stages 3, to grow twice")  # fmt: skip
+                      "plan with --stages=3:later, or adopt with --stages 3, to grow twice")  # fmt: skip
 
 
 def _is_met(plan: Plan, how: Growth, reached: float | None) -> bool:

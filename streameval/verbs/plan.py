@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ from streameval.copies import LIST_COPY
 from streameval.copies.write import told_of_source
 from streameval.errors import InputError, StudyError
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import kind_for, kind_of, options_of_any
+from streameval.kinds import kind_for, kind_of
 from streameval.kinds.planned import Planned
 from streameval.labelling.options import ReuseOptions
+from streameval.methods.options import MethodOptions
 from streameval.options import takes
 from streameval.per_query.options import RankingsDraw
 from streameval.printed import Printed, Record
@@ -31,7 +31,7 @@ from streameval.types import Plan
 _USUAL = ("method", "loguniform")
 
 
-@takes(RankingOptions, JudgeColumn, ReuseOptions, RankingsDraw, Asking, Comparing, more=partial(options_of_any, "plan"))
+@takes(RankingOptions, MethodOptions, JudgeColumn, ReuseOptions, RankingsDraw, Asking, Comparing)
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],
@@ -58,7 +58,7 @@ def plan(
             reader, a lazy frame.
         study: Folder of the study; a plan of which nothing was selected or labelled is replaced. In
             Python too, the same plan again changes nothing (`Study.is_begun`).
-        method: METHODS; with --help, shows its flags alone. In Python the name of one (`streameval.methods`).
+        method: METHODS; with what only it has in parentheses, as "paula(window=50)" (`streameval guide paula`).
         seed: Of the draw and the shuffle of tasks; kept in plan.json. In Python too, by default that of the plan
             that is there, else a fresh one of the system's entropy (`fresh_seed`). Draws by key have
             nothing in common unless all versions share a seed: there, it has to be given.
@@ -66,10 +66,10 @@ def plan(
         options: In Python: the fields of `RankingOptions` at once; each may be given by itself, as `score` and `key`.
         progress: In Python: callable(done, total): rows read, of a list in slices or drawn by key: nothing is read of
             any other.
-        **parameters: In Python: of the method (`streameval.methods`), and fields of `RankingOptions`, of `JudgeColumn`
-            (`judge` is read once, here, so that it cannot depend on labels that come later; with the parameter
-            `judge_sample` of loguniform there is no column: `select` hands out the items, `judge` takes the answers),
-            and of `ReuseOptions` (`on` and `reuse`). With `per`, columns that name the ranking of a row
+        **parameters: In Python: fields of `RankingOptions`, of `MethodOptions` (`alpha`, `budget`, `confidence`,
+            `stages`), of `JudgeColumn` (`judge` is read once, here, so that it cannot depend on labels that come later;
+            with `judge_sample` there is no column: `select` hands out the items, `judge` takes the answers), and of
+            `ReuseOptions` (`on` and `reuse`). With `per`, columns that name the ranking of a row
             in a list that holds many, rankings are drawn uniformly, and the first items of each planned to be labelled:
             `rankings`: how many (by default 1,000); `at`: items of each, from its first on (10); `cutoffs`: ranks up to
             `at` whose means are bounded, all together (`at` alone; a longer list widens the bounds a little);

@@ -13,22 +13,16 @@ import pyarrow.compute as pc
 
 from streameval.copies.write import for_a_while
 from streameval.counting.labelled_rows import label_numbers
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.judges.values import Judge
 from streameval.labelling.hints import naming_number, plain, refuse_unreached
 from streameval.labelling.label_values import label_values, refuse_words_of_no_row
 from streameval.labelling.options import LabelMeaning
-from streameval.methods import (
-    DrawsIndependently,
-    available,
-    create,
-    own_parameters,
-    parameter_names,
-    parameters_of_any,
-    refuse_alpha_with_budget,
-)
+from streameval.methods import DrawsIndependently, available, refuse_alpha_with_budget
+from streameval.methods.options import MethodOptions
 from streameval.methods.replicates import Simulation, replicate
-from streameval.options import listed, own, takes
+from streameval.methods.values import MethodValue, chosen_methods
+from streameval.options import own, takes
 from streameval.printed import Event, Printed
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -38,13 +32,12 @@ from streameval.reporting.simulation import save_figure
 from streameval.reporting.text import Columns, Paragraph
 from streameval.rows.options import RankingOptions, described
 from streameval.stores.atomic import Existing, refuse_needless
-from streameval.text.options import flag
 from streameval.typing import Int8Array, UInt8Array
 
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum
 
 
-@takes(RankingOptions, LabelMeaning, more=parameters_of_any)
+@takes(RankingOptions, MethodOptions, LabelMeaning)
 def simulate(
     ranking: Any,
     *,
@@ -53,7 +46,6 @@ def simulate(
     replicates: int = 200,
     seed: int = 0,
     judge: str | None = None,
-    judge_classes: str | Sequence[float] | None = None,
     plot: str | os.PathLike[str] | None = None,
     existing: Existing = "kept",
     options: RankingOptions | None = None,
@@ -69,19 +61,18 @@ def simulate(
     Args:
         ranking: Parquet files, folders or globs, as for plan.
         label: Column with every item's label: 0/1, true/false, yes/no, or a grade.
-        method: Name of a method, or several separated by commas; may be repeated (default: all methods). In Python
-            also a sequence of names.
+        method: Methods, separated by commas; may be repeated (default: all): loguniform, "paula(window=50)". In
+            Python also a sequence of these.
         replicates: Draws per method; a method that draws nothing is run once.
         seed: Of the first draw; each further draw adds one.
         judge: Column of a judge, as for plan: loguniform is run with it and without. In Python every method that can
             use a judge is, in a row of its own.
-        judge_classes: Its thresholds, as for plan.
         plot: Picture of the bands of the first draw (.svg, .png or .html).
         existing: Replace files that are there and differ. In Python "replaced".
         options: In Python: as for `plan`.
         parameters: In Python by name: fields of `RankingOptions`, as `score`; of `LabelMeaning`: `positive` and
-            `negative` (words), `relevant` (">=2": from which label on an item is positive); and parameters of any
-            method; each takes those it knows. `budget` puts them side by side at equal cost.
+            `negative` (words), `relevant` (">=2": from which label on an item is positive); and of `MethodOptions`;
+            each method takes those it has. `budget` puts them side by side at equal cost.
 
     Raises:
         InputError: A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory,
@@ -94,16 +85,18 @@ def simulate(
         raise InputError(f"--replicates is {replicates}, below 1")
     refuse_alpha_with_budget(parameters)
     settings, meaning = described(options, parameters), own(LabelMeaning, parameters)
-    chosen = _variants(method, {key: value for key, value in parameters.items() if value is not None})
+    shared = {key: value for key, value in parameters.items() if value is not None}
+    chosen = [variant for value in chosen_methods(method, shared) for variant in _variants(value)]
     with for_a_while(ranking, settings) as source:
         opened = open_ranking(source, settings)
         truth = read_truth(opened, label, settings, meaning)
-        answers = None if judge is None else _answers(opened, Judge.of(judge, judge_classes))
+        answers = None if judge is None else _answers(opened, Judge.parse(judge))
     rows, runs = [], {}
-    for done, (name, method, given) in enumerate(chosen):
+    for done, value in enumerate({str(value): value for value in chosen}.values()):
         progress(done, len(chosen))
+        name = str(value)
         try:
-            made = create(method, given)
+            made = value.create(value.takes(shared))
             runs[name] = replicate(made, truth, replicates, seed)
             rows.append({"method": name, **runs[name].as_dict()})
             if answers is not None and isinstance(made, DrawsIndependently):
@@ -188,22 +181,9 @@ def read_truth(ranking: Ranking, label: str, options: RankingOptions, meaning: L
     return truth.astype(np.int8)
 
 
-def _variants(methods: str | Sequence[str] | None, given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Every method and variant: a name to show, the method, its parameters."""
-    by_name = available()
-    names = tuple(by_name) if methods is None else tuple(dict.fromkeys(listed(methods)))
-    for name in names:
-        if name not in by_name:
-            raise InputError(f"there is no method '{name}'", did_you_mean(name, by_name))
-    for key in given:
-        if not any(key in parameter_names(by_name[name]) for name in names):
-            raise InputError(f"none of {', '.join(names)} has a parameter {flag(key)}")
-    variants: list[tuple[str, str, dict[str, Any]]] = []
-    for name in names:
-        parameters = own_parameters(by_name[name], given)
-        for variant in by_name[name].variants:
-            fits = all(parameters.get(key, value) == value for key, value in variant.items())
-            if fits and (name, {**parameters, **variant}) not in [row[1:] for row in variants]:
-                shown = " ".join([name, *map(str, variant.values())])
-                variants.append((shown, name, {**parameters, **variant}))
-    return variants
+def _variants(value: MethodValue) -> list[MethodValue]:
+    """Give the variants of a method that agree with what its value says."""
+    says = value.parameters
+    variants = [variant for variant in available()[value.name].variants
+                if all(says.get(key, word) == word for key, word in variant.items())]  # fmt: skip
+    return [MethodValue(value.name, {**says, **variant}) for variant in variants]

@@ -17,7 +17,7 @@ from attack.worker import Commands, Done, as_shell
 
 _SEED = ("--seed", "7")
 PLAN = ("plan", "ranking.parquet", "--study", "study", *_SEED, "--budget", "40")
-PLAN_LOOKS = ("plan", "ranking.parquet", "--study", "study", *_SEED, "--budget", "40", "--stages", "3", "--growing")
+PLAN_LOOKS = ("plan", "ranking.parquet", "--study", "study", *_SEED, "--budget", "40", "--stages", "3:later")
 PLAN_SCORE = (*PLAN, "--score", "score", "--key", "item")
 SELECT = ("select", "study")
 FIRST = ("evaluate", "study", "--labels", "first.csv")

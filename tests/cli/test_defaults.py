@@ -41,20 +41,20 @@ def test_the_default_method_is_the_one_whose_claim_holds(items, catalogue, tmp_p
     assert study.evaluation().curve.claim.coverage == "simultaneous"
 
 
-@pytest.mark.parametrize(("option", "value", "owners"), [
-    ("--epsilon", "0.05", ["paula", "stratified"]), ("--window", "50", ["paula"]),
-    ("--head", "5000", ["paula", "stratified"]), ("--tail", "closed", ["paula", "stratified"]),
-    ("--assume", "independent", ["paula"]), ("--interval", "hypergeometric", ["uniform"]),
-    ("--claim", "factor", ["stratified"]),
+@pytest.mark.parametrize(("parameter", "owners"), [
+    ("epsilon=0.05", ["paula", "stratified"]), ("window=50", ["paula"]), ("head=5000", ["paula", "stratified"]),
+    ("tail=closed", ["paula", "stratified"]), ("assume=independent", ["paula"]), ("claim=factor", ["stratified"]),
+    ("interval=hypergeometric", ["uniform"]),
 ])  # fmt: skip
-def test_an_option_of_another_method_says_whose_it_is(items, tmp_path, capsys, option, value, owners):
-    err = refused(capsys, "plan", items, "--study", tmp_path / "s", option, value)
-    assert f"method loguniform has no parameter {option}. Hint: --method {' or --method '.join(owners)}\n" in err
+def test_a_parameter_of_another_method_says_whose_it_is(items, tmp_path, capsys, parameter, owners):
+    err = refused(capsys, "plan", items, "--study", tmp_path / "s", "--method", f"loguniform({parameter})")
+    name = parameter.partition("=")[0]
+    assert f"loguniform has no parameter '{name}'. Hint: it is one of {' and '.join(owners)}" in err
     assert not (tmp_path / "s").exists()
     for owner in owners:
-        more = ["--epsilon", "0.03"] if option == "--head" else []
-        status, out = said(capsys, "plan", items, "--study", tmp_path / owner, "--method", owner, option, value, *more)
-        assert status == 0, out
+        method = f"{owner}({parameter})"
+        status, out = said(capsys, "plan", items, "--study", tmp_path / owner, "--method", method)
+        assert (status, out.partition(":")[0]) == (0, method), out
 
 
 def test_alpha_beside_budget_is_refused_and_neither_dropped(items, tmp_path, capsys):
@@ -208,9 +208,7 @@ def test_a_plan_that_is_replaced_is_told_apart_in_all_that_differs(holed, tmp_pa
     assert "no stages then, 3 now" in told
     assert "confidence 0.95 then, 0.9 now" in told
     assert "budget 50 then, 60 now" in told
-    told = said(
-        capsys, *plan, "--alpha", "0.3", "--score", "conf", "--stages", "2", "--growing", "--min-precision", "0.7"
-    )[1]
+    told = said(capsys, *plan, "--alpha", "0.3", "--score", "conf", "--stages", "2:later", "--min-precision", "0.7")[1]
     assert re.search(r" now; and \d more\.", told)
 
 
@@ -226,9 +224,9 @@ def test_a_plan_of_which_something_was_made_is_never_replaced(holed, tmp_path, c
         assert "budget 50 then" in refused(capsys, *plan[:2], "--budget", "40", "--study", study)
         assert (study / "plan.json").read_bytes() == before
     grown = tmp_path / "grown"
-    assert run([*plan, "--stages", "3", "--growing", "--study", str(grown)]) == 0
+    assert run([*plan, "--stages", "3:later", "--study", str(grown)]) == 0
     assert run(["grow", str(grown), "--labels", "200"]) == 0
-    assert "stages 3 then" in refused(capsys, *plan, "--study", grown)
+    assert "stages 3:later then" in refused(capsys, *plan, "--study", grown)
 
 
 def test_a_plan_by_slices_leaves_nothing_behind_when_it_is_replaced(tmp_path):

@@ -102,7 +102,7 @@ def test_numbers_that_a_study_has_given_out_stay(tmp_path, capsys):
     """Studies planned before numbered their tasks from 1; so do they still, when they are selected again or grow."""
     path, study = tmp_path / "x.parquet", tmp_path / "x"
     pq.write_table(pa.table({"id": np.arange(N)}), path)
-    plan = ["plan", str(path), "--study", str(study), "--budget", "100", "--stages", "3", "--growing", "--seed", "1"]
+    plan = ["plan", str(path), "--study", str(study), "--budget", "100", "--stages", "3:later", "--seed", "1"]
     assert run(plan) == 0
     assert run(["select", str(study)]) == 0
     table = pq.read_table(study / "selection.parquet")
@@ -126,7 +126,7 @@ def test_numbers_that_a_study_has_given_out_stay(tmp_path, capsys):
 def test_new_numbers_stay_when_a_study_grows_and_with_repeats(tmp_path):
     path, study = tmp_path / "x.parquet", tmp_path / "x"
     pq.write_table(pa.table({"id": np.arange(N)}), path)
-    plan = ["plan", str(path), "--study", str(study), "--budget", "100", "--stages", "3", "--growing", "--seed", "1"]
+    plan = ["plan", str(path), "--study", str(study), "--budget", "100", "--stages", "3:later", "--seed", "1"]
     assert run(plan) == 0
     assert run(["select", str(study), "--export", str(tmp_path / "one.csv"), "--columns", "id", "--repeats", "5"]) == 0
     (tmp_path / "done.csv").write_text(filled(tmp_path / "one.csv"), encoding="utf-8")

@@ -8,11 +8,13 @@ import pytest
 
 from streameval.cli import app, commands, flags_of, run
 from streameval.cli.declared import declared, verbs
-from streameval.cli.hints import RETIRED, VERBS, options_in
-from streameval.cli.methods import METHODS
+from streameval.cli.hints import VERBS, options_in
 from streameval.cli.panels import flowing
 from streameval.study import Study
+from streameval.text.options import with_flags
+from streameval.text.retired import RETIRED, now_spelt
 
+PLAN = "How many labels, and how"
 LEADING = "With options of their own (as --for --help shows them)"
 
 
@@ -72,36 +74,31 @@ def test_options_of_every_command_are_listed_once(shown):
 
 def test_help_of_plan_shows_what_concerns_every_plan(shown):
     found = panels(shown("plan"))
-    assert [*found] == ["Arguments", "Parameters", "Ranking", LEADING, "All methods"]
+    assert [*found] == ["Arguments", "Parameters", "Ranking", LEADING, PLAN]
     assert found["Ranking"][:2] == ["score", "ascending"]
-    assert sorted(found[LEADING]) == ["against", "for", "judge", "per", "reuse", "stages"]
+    assert sorted(found[LEADING]) == ["against", "for", "judge", "per", "reuse"]
     assert sum(map(len, found.values())) <= 24
 
 
 @pytest.mark.parametrize(("words", "panel", "flags"), [
-    (["--method", "paula"], "Method: paula", ["window", "assume"]),
-    (["--method=paula"], "Method: paula, stratified", ["epsilon", "head", "tail"]),
     (["--per"], "Many rankings", ["rankings"]),
     (["--per"], "Cutoffs", ["at"]),
     (["--against"], "Cutoffs", ["at"]),
     (["--for"], "One question", ["zone", "expect", "round", "together"]),
     (["--against"], "Another ranking", ["against-score", "engine", "within", "look"]),
-    (["--stages"], "Labelling in stages", ["growing", "adaptive"]),
-    (["--judge", "llm"], "A judge", ["judge-classes", "judge-sample", "judge-accuracy"]),
+    (["--judge", "llm"], "A judge", ["judge-sample", "judge-accuracy"]),
     (["--on"], "The same items again", ["on", "label", "labels-unseen-by-model"]),
 ])  # fmt: skip
-def test_help_for_a_method_or_a_topic_shows_its_flags(shown, words, panel, flags):
+def test_help_for_a_topic_shows_its_flags(shown, words, panel, flags):
     found = panels(shown("plan", *words))
     assert sorted(found[panel]) == sorted(flags)
-    assert "Method: uniform" not in found
 
 
-BY_METHOD = [f"--method={name}" for name in METHODS]
 TOPICS = {  # verbs that do not show all of their flags at once, and with what they show the others
-    "plan": ["--for", "--against", "--per", "--stages", "--judge", "--reuse", *BY_METHOD],
-    "cost": ["--for", "--against", "--stages", "--judge", "--score", *BY_METHOD],
-    "simulate": ["--stages", "--judge", "--score", *BY_METHOD],
-    "exact": ["--per", "--score", "--sample-of", "--window"],
+    "plan": ["--for", "--against", "--per", "--judge", "--reuse", "--alpha"],
+    "cost": ["--for", "--against", "--judge", "--score", "--alpha"],
+    "simulate": ["--judge", "--score", "--alpha"],
+    "exact": ["--per", "--score", "--sample-of"],
     "adopt": ["--score"],
 }
 
@@ -141,7 +138,7 @@ def test_the_number_of_listed_options_is_bounded(shown):
 def test_the_names_of_flags_are_bounded():
     """A name of a flag is a word to learn: it has to go up here before the command line has one more."""
     names = {name for verb in VERBS for name in flags_of(verb) if name.startswith("--")}
-    assert len(names) <= 111, sorted(names)
+    assert len(names) <= 102, sorted(names)
     assert len(VERBS) <= 25
 
 
@@ -183,9 +180,12 @@ def test_a_retired_flag_names_what_says_the_same(capsys):
     known = {verb: flags_of(verb) for verb in VERBS}
     for verb, retired in RETIRED.items():
         assert not retired.keys() & known[verb]
-        for now in retired.values():
+        for old, now in retired.items():
             for name, named in options_in(now):
                 assert name in known[named or verb], (verb, now)
+            assert run([verb, "here", f"{old}=7"]) == 2
+            line = f"{verb} has no option {old} any more. Hint: it is {with_flags(now_spelt(verb, old, 7))}\n"
+            assert capsys.readouterr().err == f"streameval: {line}"
     assert run(["sql", "my-study", "FROM curve", "--csv"]) == 2
     said = capsys.readouterr().err
     assert said == "streameval: sql has no option --csv any more. Hint: it is --out FILE.csv, or --out - to print it\n"
@@ -193,7 +193,7 @@ def test_a_retired_flag_names_what_says_the_same(capsys):
 
 @pytest.mark.parametrize(("command", "said"), [
     ("select s --csv a.csv", "select has no option --csv. Hint: `streameval select --help` lists those that there are"),
-    ("plan l.parquet --study s --looks 3", "plan has no option --looks any more. Hint: it is --stages N, with "),
+    ("plan l.parquet --study s --looks 3", "plan has no option --looks any more. Hint: it is --stages 3, or "),
     ("plan l.parquet --study s --labels-more=3", "it is a verb: streameval grow STUDY --labels N"),
     ("select s --format csv", "the ending of the file says the format: --export tasks.label-studio.json; `streameval "),
     ("select s --frobnicate", "`streameval select --help` lists those that there are"),
@@ -219,7 +219,7 @@ def test_help_with_per_shows_no_flag_that_is_refused_there(shown):
     for command, there in ((["plan"], True), (["plan", "--for", "map"], False), (["plan", "--against", "x"], False)):
         assert ("dry-run" in {name for names in panels(shown(*command)).values() for name in names}) == there
     alone = {name for names in panels(shown("exact", "--per", "user")).values() for name in names}
-    assert not {"labels", "on", "misses", "window", "epsilon", "dry-run"} & alone
+    assert not {"labels", "on", "misses", "method", "dry-run"} & alone
     assert "--per" not in shown("plan").split("--nan")[0].split("--key STR")[-1]
     assert "with --per the one that names the item" in " ".join(shown("exact").replace("│", " ").split())
 
@@ -237,9 +237,7 @@ def items(catalogue):
 
 
 def test_a_file_gives_defaults_and_the_command_line_goes_before(here, items):
-    (here / "streameval.toml").write_text(
-        "[plan]\nseed = 7\nbudget = 300\nstages = 3\ngrowing = true\n[cost]\nitems = 10\n"
-    )
+    (here / "streameval.toml").write_text('[plan]\nseed = 7\nbudget = 300\nstages = "3:later"\n[cost]\nitems = 10\n')
     assert run(["plan", items, "--study", "a"]) == 0
     assert run(["plan", items, "--study", "b", "--seed", "8"]) == 0
     first, second = (Study(here / name).plan() for name in "ab")

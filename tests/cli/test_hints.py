@@ -81,7 +81,9 @@ PRINTED_BY = {
     "labelling/options.py": "exact",
     "labelling/reading.py": "evaluate",
     "labelling/rules.py": "evaluate",
+    "judges/values.py": "plan",
     "methods/__init__.py": "plan",
+    "methods/options.py": "plan",
     "methods/adopted/designs.py": "adopt",
     "methods/uniform/": "plan",
     "per_query/": "exact",
@@ -103,7 +105,7 @@ PRINTED_BY = {
 
 def test_other_sentences_say_whose_their_options_are():
     for place, text, in_error in naming_options():
-        if not in_error and not place.startswith("cli/"):
+        if not in_error and not place.startswith(("cli/", "text/retired.py")):  # which another test reads
             by_place = (verb for start, verb in PRINTED_BY.items() if place.startswith(start))
             printing = Path(place).stem if place.startswith("verbs/") else next(by_place, None)
             for option, verb in options_in(text):
@@ -136,8 +138,9 @@ def test_scores_that_are_missing_are_put_last_by_the_verb_that_can(tmp_path, cap
 
 
 @pytest.mark.parametrize(("keywords", "flags", "said"), [
-    ({"growing": True}, ["--growing"], ("growing is for a plan of several stages. Hint: stages=4 lets",
-                                        "--growing is for a plan of several stages. Hint: --stages 4 lets")),
+    ({"stages": "1:later"}, ["--stages", "1:later"],
+     ("stages='1:later' leaves no later stage. Hint: stages='4:later' lets",
+      "--stages 1:later leaves no later stage. Hint: --stages 4:later lets")),
     ({"per": "day", "at": 0}, ["--per", "day", "--at", "0"], ("at is 0, below 1", "--at is 0, below 1")),
     ({"per": "day", "rankings": 99}, ["--per", "day", "--rankings", "99"],
      ("Hint: rankings=10 labels the first", "Hint: --rankings 10 labels the first")),

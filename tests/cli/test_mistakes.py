@@ -22,7 +22,7 @@ from streameval.labelling import readers
 from streameval.labelling.readers import delimited, lines
 from streameval.stores import atomic
 
-SMALL = ["--method", "paula", "--epsilon", "0.1", "--window", "20"]
+SMALL = ["--method", "paula(epsilon=0.1, window=20)"]
 BEYOND = str(2**63)
 
 
@@ -63,7 +63,10 @@ def curve(home):
         ),
         (("show", "STUDY", f"precision@{BEYOND}"), "rank 9223372036854775808 is beyond any list"),
         (("evaluate", "STUDY", "--misses", BEYOND), "misses is 9,223,372,036,854,775,808, above"),
-        (("exact", "LIST", "--label", "right", "--window", BEYOND, "--out", "new"), "a window of 9,223,372"),
+        (
+            ("exact", "LIST", "--label", "right", "--method", f"paula(window={BEYOND})", "--out", "new"),
+            "a window of 9,223,372",
+        ),
         (("plan", "LIST", "--study", "new", "--seed", "1" + "0" * 20), "'100000000000000000000' is beyond 2^63"),
         (("select", "STUDY", "--export", "t.csv", "--repeats", "100000"), "repeats is 100,000, above the"),
         (("sql", "STUDY", "UPDATE EXTENSIONS"), "UPDATE is not allowed"),

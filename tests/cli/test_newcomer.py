@@ -50,7 +50,7 @@ MISTAKES = {
     "plan list.parquet --study s --confidence 95": "confidence",
     "plan list.parquet --study s --budget 0": "budget",
     "plan list.parquet --study s --budget 100 --alpha 0.1": "--alpha and --budget were both given",
-    "plan list.parquet --study s --window 50": "--method paula",
+    "plan list.parquet --study s --window 50": "--method 'paula(window=50)'",
     "plan list.parquet --study s --memory 0": "memory",
     "plan list.parquet --study s --threads 0": "threads",
     "plan list.parquet --study labels.csv": "labels.csv",

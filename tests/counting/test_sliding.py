@@ -66,7 +66,7 @@ def falling(n, rng):
 def test_one_pass_finds_what_the_definitions_say(n, seed, window, epsilon):
     rng = np.random.default_rng(seed)
     v = falling(n, rng)
-    whole, cut = Sliding([window], [epsilon]), Sliding([window], [epsilon])
+    whole, cut = Sliding([(window, epsilon)]), Sliding([(window, epsilon)])
     whole.add(v)
     for part in np.split(v, np.sort(rng.integers(0, n + 1, 5))):
         cut.add(part)
@@ -83,7 +83,7 @@ def test_both_verdicts_come_up_in_the_property():
     seen = set()
     for seed in range(400):
         v = falling(60, np.random.default_rng(seed))
-        sliding = Sliding([3], ["1"])
+        sliding = Sliding([(3, "1")])
         sliding.add(v)
         a2 = sliding.result()[0].a2
         seen.add((a2.holds, a2.ranks > 0))
@@ -94,13 +94,13 @@ def test_both_verdicts_come_up_in_the_property():
 def test_chunks_and_companions_change_nothing(pieces):
     rng = np.random.default_rng(1)
     v = (rng.random(400_000) < np.linspace(0.9, 0.1, 400_000)).astype(np.uint8)
-    together = Sliding([10, 100, 1_000], ["0.03", "0.5"])
+    together = Sliding([(window, epsilon) for window in (10, 100, 1_000) for epsilon in ("0.03", "0.5")])
     for part in np.array_split(v, pieces):
         together.add(part)
     alone = []
     for window in (10, 100, 1_000):
         for epsilon in ("0.03", "0.5"):
-            one = Sliding([window], [epsilon])
+            one = Sliding([(window, epsilon)])
             one.add(v)
             alone += one.result()
     assert together.result() == tuple(alone)
@@ -111,7 +111,7 @@ def test_quotients_that_are_equal_as_floats_are_told_apart():
     r1 = 5 * 10**9
     assert (r1 - 1) / r1 == (r1 + 9) / (r1 + 10)
     for negatives in (1, 2):
-        one = Sliding([1], ["1"])._slides[0]
+        one = Sliding([(1, "1")])._slides[0]
         one.whole[[RANK, LATER_YIELD, EARLIER_YIELD]] = r1 + 9, r1 + 9 - negatives, r1 + 9 - one.shape[1] - 1
         one.whole[[LOW_YIELD, LOW_RANK, LOW_WINDOW]] = r1 - 1, r1, 1
         one.real[LOW] = (r1 - 1) / r1
@@ -125,18 +125,18 @@ def test_the_smallest_window_that_holds():
     """A regular list of three positives in four: windows of a multiple of four never rise, but their edges do."""
     v = np.tile([1, 1, 1, 0], 5_000).astype(np.uint8)
     v[10_000:] = 0
-    sliding = Sliding([3, 4, 8, 50], ["0.03"])
+    sliding = Sliding([(window, "0.03") for window in (3, 4, 8, 50)])
     sliding.add(v)
     results = sliding.result()
     assert [one.window for one in results if one.a2.ranks == 0] == [4, 8]
     assert all(one.a2.largest_rise > 0 for one in results if one.window in (3, 50))
     assert smallest_window(results) is None
-    constant = Sliding([50, 5], ["0.03", "0.1"])
+    constant = Sliding([(window, epsilon) for window in (50, 5) for epsilon in ("0.03", "0.1")])
     constant.add(np.ones(9_000, dtype=np.uint8))
     best = smallest_window(constant.result())
     assert (best.window, best.epsilon) == (5, 0.1)
     assert best.as_dict()["A.2"]["holds"]
-    short = Sliding([100])
+    short = Sliding([(100, "0.03")])
     short.add(np.ones(500, dtype=np.uint8))
     assert short.result()[0].ranks_compared == 0
     assert smallest_window(short.result()) is None
@@ -146,7 +146,7 @@ def test_the_smallest_window_that_holds():
 def test_real_lists_agree_with_numpy(real, name):
     """Windows of 100 rise on every one of them, as METHODS says: that is what inverts PAULA's bracket."""
     v = pq.read_table(real(name), columns=["label"]).column("label").to_numpy().astype(np.int64)
-    sliding = Sliding([100, 1_000], ["0.03"])
+    sliding = Sliding([(100, "0.03"), (1_000, "0.03")])
     sliding.add(v.astype(np.uint8))
     for found in sliding.result():
         ranks = np.arange(found.head, v.size + 1)
@@ -163,10 +163,10 @@ def test_bad_input_is_named():
     with pytest.raises(InputError, match="one at least"):
         Sliding([])
     with pytest.raises(InputError, match="of one label or more"):
-        Sliding([0])
+        Sliding([(0, "0.03")])
     with pytest.raises(InputError, match="epsilon"):
-        Sliding([10], ["2"])
-    sliding = Sliding([10])
+        Sliding([(10, "2")])
+    sliding = Sliding([(10, "0.03")])
     sliding.add(np.zeros(70_000, dtype=np.uint8))
     with pytest.raises(InputError, match="label at rank 70,003 is 7, not 0 or 1"):
         sliding.add(np.array([0, 1, 7], dtype=np.uint8))

@@ -33,7 +33,7 @@ ONLY_COMMAND = {
 }
 COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
-    "exact": {"windows": "--window and --epsilon", "nan": "every item needs a score", "rows": "they are not printed"},
+    "exact": {"nan": "every item needs a score", "rows": "they are not printed"},
     "cost": dict.fromkeys(
         ["ascending", "key", "nan", "memory", "threads", "verify", "against_score", "engine"], COUNTED
     ),

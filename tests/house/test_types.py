@@ -7,7 +7,7 @@ from places import HOME
 
 STUB = HOME / "streameval" / "__init__.pyi"
 CALLS = {
-    'streameval.plan("list.parquet", "study", budget=100, stages=2, growing=True, alpha=None)': "",
+    'streameval.plan("list.parquet", "study", budget=100, stages="2:later", alpha=None)': "",
     'streameval.evalute("study")': 'maybe "evaluate"?',
     'streameval.plan("list.parquet", "study", budget="many")': 'Argument "budget" to "plan"',
     'streameval.simulate("list.parquet", label="y", alpha="small")': 'Argument "alpha" to "simulate"',

@@ -190,7 +190,7 @@ def test_two_processes_with_plans_of_one_seed_leave_one_plan(study, tmp_path, fo
 @pytest.mark.parametrize("more", [("60", "60"), ("60", "120")], ids=["alike", "different"])
 def test_two_requests_for_more_labels_are_one_after_the_other(more, study, tmp_path, forks):
     command = ["plan", tmp_path / "list.parquet", "--study", tmp_path / "looks", "--seed", "7", "--budget", "100"]
-    assert run([str(one) for one in (*command, "--method", "loguniform", "--stages", "4", "--growing")]) == 0
+    assert run([str(one) for one in (*command, "--method", "loguniform", "--stages", "4:later")]) == 0
     copies = {name: shutil.copytree(tmp_path / "looks", tmp_path / name) for name in "xy"}
     orders = set()
     for folder, order in zip(copies.values(), (more, more[::-1]), strict=True):

@@ -17,7 +17,7 @@ from suite_cases import cases
 from streameval.cli import run
 from streameval.engines import engine_facts
 
-SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
+SMALL = ["--method", "paula(epsilon=0.1, window=20)", "--seed", "0"]
 
 
 def events(capsys):

@@ -19,7 +19,7 @@ from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
 
-SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
+SMALL = ["--method", "paula(epsilon=0.1, window=20)", "--seed", "0"]
 
 
 def test_the_journey_end_to_end(ranking, tmp_path, capsys):
@@ -123,9 +123,9 @@ def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     assert "no Parquet file" in plan(tmp_path / "empty")
     assert "did you mean 'conf'" in plan(folder, "--score", "cnf")
-    assert "outside (0, 1]" in plan(folder, "--method", "paula", "--epsilon", "0")
-    assert "outside (0, 1]" in plan(folder, "--method", "paula", "--epsilon", "1.5")
-    assert "window is 0" in plan(folder, "--method", "paula", "--window", "0")
+    assert "outside (0, 1]" in plan(folder, "--method", "paula(epsilon=0)")
+    assert "outside (0, 1]" in plan(folder, "--method", "paula(epsilon=1.5)")
+    assert "window is 0" in plan(folder, "--method", "paula(window=0)")
     assert "not a number or a date" in plan(folder, "--score", "item")
     assert "--ascending is for a ranking by score, and no score is named" in plan(folder, "--ascending")
     assert "no column 'itm'" in plan(folder, "--score", "conf", "--key", "itm")
@@ -278,7 +278,7 @@ def test_footers_past_two_to_the_32_rows(tmp_path):
 
 def test_studies_hold_what_design_says(catalogue, tmp_path):
     folder = catalogue.lists / "stored.parquet"
-    plan = streameval.plan(str(folder), tmp_path / "s", epsilon=0.1, window=20, method="paula", seed=0)
+    plan = streameval.plan(str(folder), tmp_path / "s", method="paula(epsilon=0.1, window=20)", seed=0)
     assert plan.parameters["epsilon"] == "0.1"
     assert plan.table.column_names == ["rank", "stratum"]
     assert Study(tmp_path / "s").plan().plan_id == plan.plan_id
@@ -335,7 +335,7 @@ def test_numbers_are_never_rounded_silently(capsys):
     assert run(["cost", "--items", "2e4", "--json"]) == 0
     assert "not a whole number" in refused(capsys, "cost", "--items", "2.9")
     assert "not a whole number" in refused(capsys, "cost", "--items", "1000", "--budget", "2.5")
-    assert "too fine" in refused(capsys, "cost", "--items", "1000", "--epsilon=1e-300")
+    assert "too fine" in refused(capsys, "cost", "--items", "1000", "--method", "paula(epsilon=1e-300)")
     for bad in ("alpha=0", "alpha=nan", "confidence=1", "confidence=0", "min-precision=0", "min-precision=1.1"):
         assert "outside" in refused(capsys, "cost", "--items", "1000", f"--{bad}")
     assert "below the smallest plan" in refused(capsys, "cost", "--items", "1000000", "--budget", "1")

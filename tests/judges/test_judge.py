@@ -54,12 +54,25 @@ def files(lists, tmp_path, monkeypatch):
 
 
 def planned(*more, ranking="list.parquet", study="s"):
-    return run(["plan", ranking, "--study", study, "--seed", "3", "--alpha", "0.2", "--judge", "llm", *more])
+    return run(
+        [
+            "plan",
+            ranking,
+            "--study",
+            study,
+            "--seed",
+            "3",
+            "--alpha",
+            "0.2",
+            *([] if "--judge" in more else ["--judge", "llm"]),
+            *more,
+        ]
+    )
 
 
 @pytest.mark.parametrize(("ranking", "order"), [("list.parquet", ()), ("shuffled.parquet", ("--score", "score"))])
 def test_counts_by_block_and_classes_of_planned_ranks_are_the_naive_ones(files, ranking, order):
-    assert planned("--judge-classes", "0.3,0.6", *order, ranking=ranking) == 0
+    assert planned("--judge", "llm(0.3,0.6)", *order, ranking=ranking) == 0
     plan = Study(Path("s")).plan()
     naive = np.where(np.isnan(SAID), 3, np.where(SAID >= 0.6, 2, np.where(SAID >= 0.3, 1, 0))).astype(int)
     assert plan.table.column("judge_class").to_pylist() == naive[plan.ranks - 1].tolist()
@@ -247,17 +260,19 @@ def test_bad_input_is_one_line(files, capsys):
     items = pq.read_table("list.parquet")
     pq.write_table(items.set_column(1, "llm", pa.array(np.linspace(0, 1.5, N))), "odd.parquet")
     for arguments, says in [
-        (["--judge-classes", "0.5,0.2"], "judge-classes are 0.5,0.2. Hint: thresholds rise"),
-        (["--judge-classes", "x"], "judge-classes are 'x'"),
-        (["--judge-classes", "0.5,1.5"], "judge-classes are 0.5,1.5. Hint: thresholds rise, inside (0, 1)"),
-        (["--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
+        (["--judge", "llm(0.5,0.2)"], "the thresholds of --judge are 0.5,0.2. Hint: they rise"),
+        (["--judge", "llm(0.5,x)"], "the thresholds of --judge are '0.5,x'. Hint: such as llm(0.05,0.5,0.95)"),
+        (["--judge", "llm(x)"], "no column 'llm(x)'"),
+        (["--judge", "(0.5)"], "--judge '(0.5)' names no column"),
+        (["--judge", "llm(0.5,1.5)"], "the thresholds of --judge are 0.5,1.5. Hint: they rise, inside (0, 1)"),
+        (["--judge", "llm(.1,.2,.3,.4,.5,.6,.7)"], "9 classes of a judge"),
         (["--judge", "lllm"], "no column 'lllm'. Hint: did you mean 'llm'"),
         (
             ["--judge", "item"],
             "row group 0, row 0 (from 0): judge column 'item' has 'item 1'. Hint: a judge says yes or no",
         ),
         (["--judge", "day"], "judge column 'day' is date32[day]. Hint: a judge says yes or no"),
-        (["--stages", "3", "--growing"], "growing does not go with a judge"),
+        (["--stages", "3:later"], "--stages 3:later does not go with a judge"),
         (["--by", "llm"], "a judge does not go with slices"),
         (["--method", "paula"], "has no use for a judge"),
         (["--on", "item"], "a judge does not go with draws by key"),
@@ -273,7 +288,7 @@ def test_bad_input_is_one_line(files, capsys):
     assert "judge column 'llm' has 1.0" in capsys.readouterr().err
     with pytest.raises(InputError, match="judge_accuracy was given without a judge"):
         streameval.plan("list.parquet", "x", judge_accuracy=0.9)
-    with pytest.raises(InputError, match="without a judge"):
+    with pytest.raises(InputError, match=r"no option 'judge_classes' any more. Hint: it is judge='COLUMN\(0.5\)'"):
         streameval.plan("list.parquet", "x", judge_classes="0.5")
 
 

@@ -83,7 +83,7 @@ def test_the_five_votes_of_real_items_give_their_label_back(items, real, tmp_pat
         "annotator": [f"a{i}" for n in each for i in range(n)],
     })  # fmt: skip
     study = tmp_path / "study"
-    streameval.plan(table, study, epsilon=1.0, window=table.num_rows, method="paula", seed=0)
+    streameval.plan(table, study, method=f"paula(epsilon=1.0, window={table.num_rows})", seed=0)
     found = judged(study, exploded, vote="mean>=3")
     assert found.label_table.column("label").to_pylist() == table.column("label").to_pylist()
     assert found.summary["account"]["votes"] == each.sum()

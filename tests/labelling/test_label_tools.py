@@ -219,7 +219,7 @@ def test_exports_recorded_from_label_studio(name, skips, tmp_path):
     study = tmp_path / "study"
     n = len(decided)
     pq.write_table(pa.table({"text": ["t"] * n}), tmp_path / "items.parquet")
-    streameval.plan(str(tmp_path / "items.parquet"), study, epsilon=1.0, window=n, method="paula", seed=0)
+    streameval.plan(str(tmp_path / "items.parquet"), study, method=f"paula(epsilon=1.0, window={n})", seed=0)
     streameval.select(study)
     recorded_selection(study / "selection.parquet")
     plan, path = Study(study).plan(), tmp_path / name

@@ -168,7 +168,7 @@ def test_it_is_said_how_many_rows_of_labels_are_of_no_item(tmp_path, capsys):
 def test_a_table_of_positives_says_of_a_plan_that_has_grown_what_it_says_of_the_first(tmp_path):
     items = pa.table({"id": range(1_000)})
     positives = pa.table({"id": range(0, 1_000, 3)})
-    streameval.plan(items, tmp_path / "s", budget=80, stages=3, growing=True, seed=0)
+    streameval.plan(items, tmp_path / "s", budget=80, stages="3:later", seed=0)
     planned = []
     for grows in (True, False):
         streameval.select(tmp_path / "s", ranking=items)

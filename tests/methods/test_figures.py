@@ -23,8 +23,8 @@ TABLE = [
 @pytest.mark.parametrize("row", TABLE)
 def test_cost_prints_the_table_of_the_paper(row, capsys):
     n, epsilon, *expected = row
-    assert run(["cost", "--items", str(n), "--epsilon", epsilon, "--window", "100", "--json"]) == 0
-    (found,) = [m for m in json.loads(capsys.readouterr().out)["methods"] if m["method"] == "paula"]
+    assert run(["cost", "--items", str(n), "--method", f"paula(epsilon={epsilon})", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["methods"]
     assert [found[key] for key in ("head", "ell", "L", "g_ell", "m", "gamma", "labels")] == expected
 
 

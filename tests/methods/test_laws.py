@@ -1,6 +1,6 @@
 """Laws over every discovered method, and over the envelope."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +16,7 @@ from streameval.kernels.paula import bracket, window_sums
 from streameval.methods import available, changed, create, method_of
 from streameval.methods.checks.monotonicity import fisher_rise
 from streameval.methods.grid import geometric_grid
+from streameval.methods.values import parameters_of
 from streameval.types import Labels
 
 SMALL = {
@@ -53,7 +54,7 @@ def test_the_budget_is_kept_and_labels_never_leave_the_bounds(name, n, seed, sha
 def test_every_parameter_has_help_and_every_method_states_its_contract(name):
     method = create(name)
     assert type(method).name == name == type(method).__module__.split(".")[2]
-    assert all(one.metadata["help"].endswith(".") for one in fields(method))
+    assert all(one.metadata["help"].endswith(".") for one in parameters_of(name))
     assert changed(method, confidence=0.5, budget=7, no_such_parameter=1).budget in (7, None)
     assert method.level is None or 0 < method.level < 1
     assert method.looks == 1

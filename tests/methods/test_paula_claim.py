@@ -20,7 +20,7 @@ from streameval.types import Labels
 N = 12_000
 SHORT, FEW = (
     3_000,
-    ["--method", "paula", "--epsilon", "0.1", "--window", "20", "--seed", "0"],
+    ["--method", "paula(epsilon=0.1, window=20)", "--seed", "0"],
 )  # a study of fewer labels
 FALLS = [(6_000, 1_500), (4_000, 1_000), (3_000, 1_000)]  # where the probability is a half, and how slowly it falls
 
@@ -165,4 +165,4 @@ def test_only_paula_has_assumptions_to_choose_from(tmp_path, capsys):
     items = pa.table({"id": np.arange(100)})
     streameval.plan(items, tmp_path / "study", method="loguniform", budget=20, seed=0)
     assert run(["evaluate", str(tmp_path / "study"), "--assume", "independent"]) == 2
-    assert "has no parameter --assume" in capsys.readouterr().err
+    assert "has no parameter assume" in capsys.readouterr().err

@@ -121,7 +121,7 @@ def test_uniform_holds_at_every_rank(shape, interval):
 
 @pytest.mark.parametrize(
     ("retired", "said"),
-    [({"first": 500}, "has no first any more"), ({"interval": "dkwm"}, "has no interval dkwm any more")],
+    [({"first": 500}, "has no first any more"), ({"interval": "dkwm"}, "has no interval=dkwm any more")],
 )
 def test_what_uniform_could_be_told_once_is_named_with_what_to_do_now(retired, said):
     """As plans of earlier versions hold it; what was not given there is no parameter."""

@@ -173,5 +173,7 @@ def test_bad_parameters(bad, says):
 
 
 def test_cost_shows_a_refusal_beside_the_others(capsys):
-    assert run(["cost", "--items", "10000000", "--alpha", "0.03", "--epsilon", "0.03"]) == 0
-    assert "stratified: --alpha 0.03 leaves nothing to sampling" in capsys.readouterr().out
+    assert (
+        run(["cost", "--items", "10000000", "--alpha", "0.03", "--method", "loguniform,stratified(epsilon=0.03)"]) == 0
+    )
+    assert "stratified(epsilon=0.03): --alpha 0.03 leaves nothing to sampling" in capsys.readouterr().out

@@ -47,7 +47,7 @@ def sliced(name, **parameters):
 
 DRAWS = {
     "loguniform": (plain("loguniform", budget=250), N, 400),
-    "loguniform, one look of several": (plain("loguniform", budget=250, stages=3, growing=True), N, 400),
+    "loguniform, one look of several": (plain("loguniform", budget=250, stages="3:later"), N, 400),
     "loguniform, grown": (grown, N, 400),
     "loguniform, by key": (by_key, N, 100),
     "loguniform, slices": (sliced("loguniform", budget=250), N, 60),

@@ -19,7 +19,7 @@ from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 
 _ATTACK = SHARED / "attack"
-_PLAN = ["--method", "paula", "--epsilon", ".5", "--window", "5", "--head", "20"]
+_PLAN = ["--method", "paula(epsilon=.5, window=5, head=20)"]
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ def test_trouble_while_a_footer_is_read_is_worth_another_try(tmp_path, monkeypat
 
 def test_windows_beyond_any_list_are_refused(tmp_path, streameval):
     path = write(tmp_path / "r.parquet")
-    status, said = streameval("exact", path, "--label", "label", "--window", 2**63)
+    status, said = streameval("exact", path, "--label", "label", "--method", f"paula(window={2**63})")
     assert status == 2
     one_line(said, "a window of 9,223,372,036,854,775,808 labels is above")
 

@@ -242,7 +242,7 @@ def test_real_lists_read_by_pages_and_by_row_groups_alike(real, tmp_path, name):
 def test_the_log_says_what_was_not_read_by_a_page_index(tmp_path, capsys):
     sorted_list(tmp_path / "r.parquet", write_page_index=False)
     study = str(tmp_path / "study")
-    small = ["--method", "paula", "--epsilon", "0.1", "--window", "20"]
+    small = ["--method", "paula(epsilon=0.1, window=20)"]
     assert run(["plan", str(tmp_path / "r.parquet"), "--study", study, "--seed", "1", *small]) == 0
     capsys.readouterr()
     assert run(["select", study, "--log", "json", "--columns", "item"]) == 0

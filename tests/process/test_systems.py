@@ -62,7 +62,7 @@ def test_files_are_read_the_same_without_positioned_reads(bare, size, tmp_path):
 
 def test_the_journey_runs_on_a_system_without_them(bare, catalogue, tmp_path):
     study, source = str(tmp_path / "study"), str(catalogue.lists / "list.parquet")
-    small = ["--method", "paula", "--epsilon", "0.1", "--window", "20", "--seed", "7"]
+    small = ["--method", "paula(epsilon=0.1, window=20)", "--seed", "7"]
     assert run(["plan", source, "--study", study, "--score", "score", *small]) == 0
     assert run(["select", study]) == 0
     assert run(["exact", source, "--label", "right"]) == 0

@@ -20,7 +20,6 @@ from streameval.counting import scans as here
 from streameval.errors import InputError, OutsideError
 from streameval.rows.options import RankingOptions
 from streameval.scans import workers
-from streameval.verbs.exact import Windows
 
 FILES = ("curve.parquet", "envelope.parquet", "metrics.parquet", "evaluation.json")
 # how scores lie, how they are stored, GB of memory, and how the list is read then
@@ -162,7 +161,7 @@ def test_what_only_one_machine_has_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"joined on one machine\. Hint: leave engine out, or write them"):
         evaluated(folder, "whole numbers", Cluster(), labels=pa.table({"id": [0], "label": [1]}), on="id")
     with pytest.raises(InputError, match=r"windows are computed on one machine\. Hint: leave engine out"):
-        evaluated(folder, "stored", Cluster(), windows=Windows((50,)))
+        evaluated(folder, "stored", Cluster(), method="paula(window=50)")
     with pytest.raises(InputError, match="a table in memory cannot be scanned elsewhere"):
         streameval.exact(pa.table({"label": [0, 1]}), label="label", engine=Cluster())
 

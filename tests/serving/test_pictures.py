@@ -25,7 +25,7 @@ def photos(tmp_path):
     names = [str(tmp_path / "a.png")] * 59 + ["gone.png"]
     pq.write_table(pa.table({"photo": names, "text": [f"item {i % 7}" for i in range(60)]}), tmp_path / "list.parquet")
     study = tmp_path / "study"
-    streameval.plan(str(tmp_path / "list.parquet"), study, epsilon=1.0, window=60, method="paula", seed=0)
+    streameval.plan(str(tmp_path / "list.parquet"), study, method="paula(epsilon=1.0, window=60)", seed=0)
     atomic.write_all(question_file(streameval.Study(study), TaskQuestion(images=("photo",), image_root=str(tmp_path))))
     return study
 

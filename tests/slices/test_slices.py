@@ -540,7 +540,7 @@ def test_slices_of_a_delta_table(by, where, tmp_path):
         (["--by", "contry"], "no column 'contry'.*did you mean 'country'"),
         (["--by", "conf"], "column 'conf' is float.*slices are named by strings"),
         (["--by", "id"], f"more than {MOST_SLICES} values"),
-        (["--by", "country", "--stages", "3", "--growing"], "growing does not go with slices"),
+        (["--by", "country", "--stages", "3:later"], "--stages 3:later does not go with slices"),
         (["--by", "country", "--method", "loguniform", "--budget", "4"], "4 labels for 5 slices"),
         (["--by", "country", "--method", "paula", "--budget", "60"], "slice '.*: a budget of 12 labels is below"),
         (["--by", "country", "--on", "id", "--method", "loguniform"], "slices do not go with draws by key"),

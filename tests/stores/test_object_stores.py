@@ -34,7 +34,7 @@ from streameval.stores.transfer import copied
 from streameval.verbs.publish import publish
 
 PUBLISHED = ["plan.parquet", "plan.json", *named("curve").result.files(None)]
-SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
+SMALL = ["--method", "paula(epsilon=0.1, window=20)", "--seed", "0"]
 PLACES = cases(["in this process", "a server"], "in this process")
 
 

@@ -122,7 +122,7 @@ def test_a_damaged_file_of_votes_is_one_line_that_says_what_to_do(study, capsys)
 def test_the_same_plan_again_restores_its_damaged_files(whole, study):
     before = everything(study)
     again = ["plan", whole / "list.parquet", "--study", study, "--method", "loguniform", "--seed", "3",
-             "--alpha", "0.2", "--stages", "3", "--growing", "--score", "conf", "--key", "id"]  # fmt: skip
+             "--alpha", "0.2", "--stages", "3:later", "--score", "conf", "--key", "id"]  # fmt: skip
     for name in ("plan.json", "plan.parquet"):
         (study / name).write_bytes((study / name).read_bytes()[:-40])
         with pytest.raises(StudyError, match=f"{name}: cannot be read"):

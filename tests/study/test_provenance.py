@@ -215,7 +215,7 @@ def half_way(tmp_path_factory):
     here.mkdir()
     with chdir(here):
         write_ranking()
-        begin(stages=6, growing=True, budget=200)
+        begin(stages="6:later", budget=200)
         do_with_tables("evaluate", "study", "--labels", tasks("one.parquet"))
     return here
 

@@ -91,8 +91,8 @@ def test_the_seed_is_printed_kept_and_drawn_again(items, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("flags", [["--budget", "300"], ["--by", "team", "--budget", "300"],
-                                   ["--method", "paula", "--epsilon", "0.3", "--window", "10"],
-                                   ["--stages", "3", "--growing", "--budget", "300"]])  # fmt: skip
+                                   ["--method", "paula(epsilon=0.3, window=10)"],
+                                   ["--stages", "3:later", "--budget", "300"]])  # fmt: skip
 def test_the_same_plan_again_keeps_the_seed(items, tmp_path, capsys, flags):
     study = tmp_path / "s"
     assert run(["plan", items, "--study", str(study), *flags]) == 0
@@ -110,7 +110,7 @@ def test_the_same_plan_again_keeps_the_seed(items, tmp_path, capsys, flags):
 
 def test_a_study_that_grew_keeps_its_seed(items, tmp_path, capsys):
     study = tmp_path / "s"
-    flags = ["--stages", "3", "--growing", "--budget", "300"]
+    flags = ["--stages", "3:later", "--budget", "300"]
     assert run(["plan", items, "--study", str(study), *flags]) == 0
     seed, ranks = header(study)["seed"], Study(study).plan().ranks
     assert run(["grow", str(study), "--labels", "400"]) == 0
@@ -201,7 +201,7 @@ def test_what_plan_prints_and_what_the_page_prints_plan_the_same_again(items, tm
 
 
 def test_plan_again_leads_on_from_where_the_study_stands(items, tmp_path, capsys):
-    command = ["plan", items, "--study", tmp_path / "study", "--stages", 2, "--growing"]
+    command = ["plan", items, "--study", tmp_path / "study", "--stages", "2:later"]
     assert f"Next: streameval select {tmp_path / 'study'}" in said(capsys, *command)[1]
     assert said(capsys, "select", tmp_path / "study")[0] == 0
     assert f"Next: streameval evaluate {tmp_path / 'study'} --labels" in said(capsys, *command)[1]

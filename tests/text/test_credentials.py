@@ -19,7 +19,7 @@ from streameval.errors import InputError
 from streameval.labelling.readers import adbc
 from streameval.text.credentials import masked, masked_source, without_secrets
 
-SMALL = ["--method", "paula", "--epsilon", "0.1", "--window", "20"]
+SMALL = ["--method", "paula(epsilon=0.1, window=20)"]
 # letters that no message and no path holds in a row, with what has a meaning in an address between them
 PIECES = st.lists(st.text("QXZJ7", min_size=5, max_size=8), min_size=1, max_size=3)
 SECRET = st.builds(

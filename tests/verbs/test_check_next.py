@@ -81,7 +81,7 @@ def test_the_next_step_of_a_gate_leads_to_its_decision(tmp_path, monkeypatch, ca
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_labels_that_a_next_step_names_reach_the_next_stage(tmp_path, seed):
-    plan = streameval.plan(pa.table({"x": range(9_000)}), tmp_path, budget=150, stages=3, growing=True, seed=seed)
+    plan = streameval.plan(pa.table({"x": range(9_000)}), tmp_path, budget=150, stages="3:later", seed=seed)
     planned = plan.table.num_rows
     for wanted in (1, 20, 56, 100, 200):
         account = {"account": {"labelled": planned, "planned": planned}}

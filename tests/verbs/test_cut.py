@@ -330,10 +330,10 @@ def test_bad_cuts_are_refused_in_one_line(study, one_ranking, tmp_path, capsys):
     assert (tmp_path / "full" / "x").read_text() == "mine"
     assert "no such folder" in refused(5, where=tmp_path / "nowhere")
     late = pa.table({"rank": [1, 2, 3, 4], "label": [0, 1, 1, 1]})
-    streameval.plan(str(folder), tmp_path / "few", epsilon=0.1, window=20, method="paula", seed=0)
+    streameval.plan(str(folder), tmp_path / "few", method="paula(epsilon=0.1, window=20)", seed=0)
     with_tables(tmp_path / "few", late)
     assert "the best that is proven is 0.75, at rank 4" in refused("precision:0.9", where=tmp_path / "few")
-    streameval.plan(str(folder), tmp_path / "paula", epsilon=0.1, window=20, method="paula", seed=0)
+    streameval.plan(str(folder), tmp_path / "paula", method="paula(epsilon=0.1, window=20)", seed=0)
     assert "no results yet" in refused(5, where=tmp_path / "paula")
     with_tables(tmp_path / "paula", labels)
     assert "prove nothing" in refused(5, where=tmp_path / "paula")

@@ -107,7 +107,7 @@ def test_numbers_of_numpy_and_paths_do_as_pythons_own_and_texts(catalogue, tmp_p
     named = {"score": "score", "seed": np.int64(7), "budget": np.uint16(100), "stages": np.int8(2), "growing": np.True_}
     place = Path(catalogue.lists, "list.parquet")
     streameval.plan(place, str(tmp_path / "a"), **named)
-    streameval.plan(str(place), tmp_path / "b", score="score", seed=7, budget=100, stages=2, growing=True)
+    streameval.plan(str(place), tmp_path / "b", score="score", seed=7, budget=100, stages="2:later")
     assert (tmp_path / "a" / "plan.json").read_bytes() == (tmp_path / "b" / "plan.json").read_bytes()
 
 

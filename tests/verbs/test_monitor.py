@@ -236,7 +236,7 @@ def test_pictures_are_no_bounds_to_watch(tmp_path):
         streameval.monitor(study, "precision@100")
     paula = tmp_path / "2026-01-02"
     falls = (np.arange(4_000) < 2_000).astype(int)
-    plan = streameval.plan(pa.table({"id": np.arange(4_000)}), paula, method="paula", epsilon="0.1", window=20, seed=0)
+    plan = streameval.plan(pa.table({"id": np.arange(4_000)}), paula, method="paula(epsilon=0.1, window=20)", seed=0)
     with_tables(paula, labels=pa.table({"rank": plan.ranks, "label": falls[plan.ranks - 1]}))
     with pytest.raises(StreamevalError, match="hold on a condition, and with no probability"):
         streameval.monitor(paula, "precision@100")

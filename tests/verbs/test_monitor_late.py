@@ -282,7 +282,7 @@ def test_a_day_whose_bounds_contradict_themselves_counts_with_its_evidence(tmp_p
     calm, odd, bare = (
         pooled(tmp_path, 0, 1),
         contradicted(tmp_path, 2, 203),
-        contradicted(tmp_path, 3, 229, stages=2, growing=True),
+        contradicted(tmp_path, 3, 229, stages="2:later"),
     )
     adopted = tmp_path / "2026-01-04"
     rank = np.sort(np.random.default_rng(0).choice(400, 60, replace=False) + 1)
@@ -307,7 +307,7 @@ def test_a_day_whose_bounds_contradict_themselves_counts_with_its_evidence(tmp_p
 
 def test_a_day_whose_bounds_contradict_themselves_at_its_own_confidence_is_taken_as_unknown(tmp_path):
     level = 1 - 0.475 / 2  # of the first day of a history of confidence .05
-    both = [contradicted(tmp_path, 1, 116, level), contradicted(tmp_path, 2, 269, level, stages=2, growing=True)]
+    both = [contradicted(tmp_path, 1, 116, level), contradicted(tmp_path, 2, 269, level, stages="2:later")]
     for folder, instead in zip(both, ("what its labels say of the cutoff alone", "precision from 0 to 1"), strict=True):
         found = streameval.monitor(folder, "precision@150 >= 0.5", confidence=0.05)
         (row,) = found.rows

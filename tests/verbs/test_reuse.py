@@ -141,7 +141,7 @@ def test_bad_input(versions, first, tmp_path, capsys):
         (["--method", "paula", "--on", "id"], "method paula does not draw each rank by itself"),
         (["--method", "loguniform", "--on", "idd"], "no column 'idd'. Hint: did you mean 'id'"),
         (["--method", "loguniform", "--on", "label"], "does not tell items apart"),
-        (["--on", "id", "--stages", "2", "--growing"], "growing does not go with draws by key"),
+        (["--on", "id", "--stages", "2:later"], "--stages 2:later does not go with draws by key"),
         (reuse, "name it with --on COL"),
         (["--method", "loguniform", "--label", "label"], "no column to draw by"),
         ([*reuse, "--on", "id"], "not said whether the model has seen them"),

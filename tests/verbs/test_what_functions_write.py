@@ -68,14 +68,16 @@ def test_a_cost_says_what_a_sample_is_worth_where_its_size_is_given():
     assert streameval.cost(items=1_000_000).adopted is None
 
 
-def test_windows_are_given_by_their_lengths(catalogue):
+def test_windows_are_those_of_methods(catalogue):
     stored = catalogue.lists / "stored.parquet"
-    ways = ({"window": [50, 100], "epsilon": 0.1}, {"window": "50,100", "epsilon": "0.1"})
-    numbers, words = (streameval.exact(stored, label="right", **one).summary["diagnostics"]["windows"] for one in ways)
-    assert numbers == words
-    assert [(one["window"], one["epsilon"]) for one in numbers] == [(50, 0.1), (100, 0.1)]
-    with pytest.raises(InputError, match="window: 'x' is not a whole number"):
-        streameval.exact(stored, label="right", window="x")
+    several = ["paula(window=50, epsilon=0.1)", "paula(epsilon=0.2)"]
+    listed, typed = (streameval.exact(stored, label="right", method=methods).summary["diagnostics"]["windows"]
+                     for methods in (several, ", ".join(several)))  # fmt: skip
+    assert listed == typed
+    assert [(row["window"], row["epsilon"]) for row in listed] == [(50, 0.1), (100, 0.2)]
+    for method in ("uniform", "paula(window=50, tail=closed)"):
+        with pytest.raises(InputError, match="exact tests what paula assumes of windows, by window and epsilon alone"):
+            streameval.exact(stored, label="right", method=method)
 
 
 def test_rows_of_many_rankings_may_be_left_out(catalogue):

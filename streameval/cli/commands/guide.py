@@ -6,12 +6,20 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Mapping
+from dataclasses import Field
 from importlib import resources
 from importlib.resources.abc import Traversable
+from typing import Any, Literal, get_args, get_origin
 
 from streameval.cli.output import Output
 from streameval.cli.picture import TerminalLine
 from streameval.errors import InputError
+from streameval.methods import declared
+from streameval.methods.options import SHARED
+from streameval.methods.values import parameters_of
+from streameval.options import alternatives, types_of
+from streameval.text.options import flag
 
 _PLAIN = Output()
 PAGES = {
@@ -38,7 +46,8 @@ def guide(*topic: str, output: Output = _PLAIN) -> None:
     Example: streameval guide methods
 
     Args:
-        topic: Name of a guide, as the list has it; or words, to list the sections in which they stand, best first.
+        topic: Name of a guide, as the list has it, or of a method; or words, to list the sections in which they stand,
+            best first.
     """
     files = sorted((resources.files("streameval") / "guide").iterdir(), key=lambda file: file.name)
     pages = {
@@ -55,11 +64,36 @@ def guide(*topic: str, output: Output = _PLAIN) -> None:
                  for line in (head, *(f"  {name:{width}}  {titles[name]}" for name in names))]  # fmt: skip
         output.say(titles, lines)
         return
+    if asked in declared():
+        pages[asked] = _of_method(asked, pages["methods"])
     if asked not in pages:
         _search(asked, pages, output)
         return
     lines = [TerminalLine(_drawn(pages[asked]))] if sys.stdout.isatty() else pages[asked].splitlines()
     output.say({"topic": asked, "text": pages[asked]}, lines)
+
+
+def _of_method(name: str, page: str) -> str:
+    """Give the section of a method, and a table of what its value may name."""
+    section = next(part for part in _sections(page) if part.partition("\n")[0] == name)
+    rows = [f"| {parameter.name} | {_default(parameter)} | {_meaning(parameter, types_of(declared()[name]))} |"
+            for parameter in parameters_of(name)]  # fmt: skip
+    typed = f"--method '{name}(NAME=VALUE, NAME=VALUE)' sets these:"
+    return "\n".join(
+        [f"# {section.rstrip()}", "", typed, "", "| name | default | what it is |", "| --- | --- | --- |", *rows, ""]
+    )
+
+
+def _default(parameter: Field[Any]) -> str:
+    return parameter.metadata["shown"] or ("" if parameter.default is None else str(parameter.default))
+
+
+def _meaning(parameter: Field[Any], types: Mapping[str, Any]) -> str:
+    """Say what a parameter is, which words it takes, and whether it is an option of commands too."""
+    words = [word for kind in alternatives(types[parameter.name]) if get_origin(kind) is Literal
+             for word in get_args(kind)]  # fmt: skip
+    listed = f" One of {', '.join(words)}." if words else ""
+    return f"{parameter.metadata['help']}{listed}{f' Also {flag(parameter.name)}.' * (parameter.name in SHARED)}"
 
 
 def _search(word: str, pages: dict[str, str], output: Output) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.judges.options import JudgeColumn
 from streameval.kinds import CostRows, Kind, part
 from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
+from streameval.methods.options import MethodOptions
 from streameval.options import own
 
 if TYPE_CHECKING:
@@ -34,13 +35,11 @@ class OneRanking(Kind):
     watched = part("streameval.kinds.curve.history_page")
 
     def accepts(self, verb: str) -> set[str]:
-        """Names of the options of a verb; a plan takes those of every method too, and may have a judge."""
+        """Names of the options of a verb; a plan takes those of methods too, and may have a judge."""
         if verb != "plan" or verb not in self.asked_by:
             return super().accepts(verb)
-        from streameval.methods import parameters_of_any
-
-        options = (one.name for kind in (JudgeColumn, ReuseOptions) for one in fields(kind))
-        return {"method", "by", *options, *parameters_of_any()}
+        kinds = (MethodOptions, JudgeColumn, ReuseOptions)
+        return {"method", "by", *(one.name for kind in kinds for one in fields(kind))}
 
     def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
         """Make the options of a verb; those of a plan are made with the method that has them."""

@@ -21,6 +21,7 @@ from streameval.errors import StudyError
 from streameval.kernels.sorted_sets import isin, unique
 from streameval.kinds.side_by_side import SideBySide
 from streameval.methods import create
+from streameval.methods.values import value_of
 from streameval.metrics import ROUNDING, cutoffs
 from streameval.metrics.bounded import metrics
 from streameval.study import Study
@@ -266,7 +267,7 @@ def _side(name: str, plan: Plan | None, evaluation: Evaluation, share: float) ->
         curve = replace(curve, misses=evaluation.curve.misses, score=evaluation.curve.score)
     # an estimate does not depend on the confidence, nor on what the other side says: it is that of evaluate
     curve = replace(curve, estimated=evaluation.curve.estimated, basis=evaluation.curve.basis)
-    return Side(name, plan.method, plan.ranking, labelled, curve, _judged(evaluation.summary))
+    return Side(name, str(value_of(plan)), plan.ranking, labelled, curve, _judged(evaluation.summary))
 
 
 def _judged(summary: Mapping[str, Any]) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from streameval.errors import InputError
-from streameval.methods import Method, available, create, own_parameters, refuse_alpha_with_budget
+from streameval.methods import refuse_alpha_with_budget
+from streameval.methods.values import chosen_methods
 
 NOTES = (
     "Half-widths are relative to precision. A forecast (~) depends on labels not yet seen: it is for lists that keep",
@@ -17,22 +18,18 @@ NOTES = (
 
 def costs(n_items: int, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Count the labels that each method asks for; the error of the first where no method can keep the parameters."""
-    refuse_alpha_with_budget(given)
-    chosen = [create(name, _own(given, method)) for name, method in available().items()]
-    rows, refusals = [], []
-    for method in chosen:
+    options = dict(given)
+    refuse_alpha_with_budget(options)
+    values = chosen_methods(options.pop("method", None), options)
+    rows: list[dict[str, Any]] = []
+    refusals = []
+    for value, method in [(value, value.create(value.takes(options))) for value in values]:
         try:
-            rows.append(method.cost(n_items))
+            rows.append({**method.cost(n_items), "method": str(value)})
         except InputError as error:
             refusals.append(error)
-            rows.append({"method": method.name, "labels": None, "accuracy": None, "forecast": False,
+            rows.append({"method": str(value), "labels": None, "accuracy": None, "forecast": False,
                          "refused": error.line})  # fmt: skip
     if len(refusals) == len(rows):
         raise refusals[0]
     return rows
-
-
-def _own(given: Mapping[str, Any], method: type[Method]) -> dict[str, Any]:
-    """Give parameters for one method: those that it has, without those that others of them determine."""
-    settled = {other for key in given for other in method.settles.get(key, ())}
-    return {key: value for key, value in own_parameters(method, given).items() if key not in settled}

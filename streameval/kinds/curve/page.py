@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from streameval.curve import Curve
 from streameval.kinds.curve.picker_data import Packed, pack_all, zipped
 from streameval.labelling.unlabelled import unlabelled_words
+from streameval.methods.values import MethodValue, value_of
 from streameval.metrics import headlines
 from streameval.questions.printed import UNKNOWN
 from streameval.reporting import chart_rows
@@ -149,7 +150,7 @@ def _subject(study: ReportedStudy, several: bool) -> str:
     if plan is None:
         return f"{items}Every item has a label."
     without = unlabelled_words(study.evaluation.summary["account"])
-    made = f"{number_of(plan.table.num_rows, 'label')}, method {plan.method}"
+    made = f"{number_of(plan.table.num_rows, 'label')}, method {value_of(plan)}"
     return f"{items}{made}; without a label: {without}." if without else f"{items}{made}."
 
 
@@ -307,6 +308,8 @@ def _provenance(study: ReportedStudy) -> Section:
     evaluation, plan = study.evaluation, study.plan
     facts: dict[str, Any] = {"method": evaluation.summary.get("method"), **evaluation.summary.get("parameters", {})}
     if plan is not None:
+        value = MethodValue.of(plan.method, evaluation.summary["parameters"])
+        facts = {"method": str(value.without_shared), **value.shared}
         facts |= {"seed": plan.seed, **plan.ranking, "study": plan.plan_id}
     claim = evaluation.curve.claim
     facts |= {"items": evaluation.curve.n_items, "misses": evaluation.curve.misses_text}

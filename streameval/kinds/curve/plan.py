@@ -9,11 +9,12 @@ from typing import Any
 from streameval.errors import InputError
 from streameval.judges.classes import asked, refuse_accuracy_alone
 from streameval.judges.options import JudgeColumn
-from streameval.judges.values import Judge, judge_in
+from streameval.judges.values import Judge, judge_in, judge_of_sample
 from streameval.kinds.planning import Drawn, PlanRequest, fresh_seed, refuse_unjoinable
 from streameval.labelling.options import ReuseOptions
-from streameval.methods import DrawsIndependently, Method, create, refuse_alpha_with_budget
+from streameval.methods import DrawsIndependently, Method, refuse_alpha_with_budget
 from streameval.methods.stages import refuse_stages
+from streameval.methods.values import method_value
 from streameval.options import listed, own
 from streameval.order.scores import missing_rows
 from streameval.progress import Progress
@@ -64,14 +65,12 @@ def drawing(options: Sequence[Any], request: PlanRequest) -> Drawing:
     method, by = parameters.pop("method", "loguniform"), parameters.pop("by", None)
     column = own(JudgeColumn, parameters)
     sample = parameters.get("judge_sample") is not None
-    if sample and column.judge is not None:
-        raise InputError("a judge is either a column or asked about a sample", "leave out --judge, or --judge-sample")
-    judge = judge_in(replace(column, judge="judge") if sample else column)
+    judge = judge_of_sample(column) if sample else judge_in(column)
     if judge is None:
         refuse_accuracy_alone(parameters)
     key, chosen = _keyed(reuse, request)
     refuse_alpha_with_budget(parameters)
-    return Drawing(create(method, parameters), chosen, by, judge, key)
+    return Drawing(method_value(method).create(parameters), chosen, by, judge, key)
 
 
 def _keyed(reuse: ReuseOptions, request: PlanRequest) -> tuple[tuple[str, ...], int]:
@@ -124,7 +123,7 @@ def _by_key(opened: Ranking, how: Drawing, request: PlanRequest) -> Drawn:
         raise InputError(
             f"method {method.name} does not draw each rank by itself", "items are drawn by key with --method=loguniform"
         )
-    refuse_stages(method, "draws by key", ("growing", "adaptive", "judge_sample"))
+    refuse_stages(method, "draws by key", ("later", "adaptive", "sample"))
     rates = method.rates(opened.n_items)
     rank = draw_by_key(opened, rates, how.key, how.seed, request.options.memory, request.progress)
     drawn = method.drawn(opened.n_items, how.seed, rank)

@@ -15,6 +15,7 @@ from streameval.kinds.curve.plan import draw, drawing
 from streameval.kinds.planned import Planned, PlanText
 from streameval.kinds.planning import PlanRequest
 from streameval.methods import method_of
+from streameval.methods.values import value_of
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress
 from streameval.rehearsal import Rehearsal
@@ -41,7 +42,7 @@ class CurvePlanText(PlanText):
         facts, left = reused(planned.options, labels, folder.labelled if made.draw_by else 0)
         facts |= {"already_there": there, "replaced": replaced is not None, "doubt": made.location.get("doubt")}
         again = ", as planned before" if there else ""
-        head = f"{made.method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%}){again}"
+        head = f"{value_of(made)}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%}){again}"
         lines = [head, *_replaced(replaced, made), *_copied(folder, made), *_told(made), *left, _seed(made)]
         following = f"Next: {first_step(folder, made).command}"
         return planned.facts(**facts), [*lines, *planned.doubts, following]
@@ -52,7 +53,7 @@ class CurvePlanText(PlanText):
     ) -> Rehearsal:  # fmt: skip
         """Say what `select` would read for a plan, and how many of its items have a label already."""
         given, asked = how
-        if "judge" in given or "judge_classes" in given:
+        if "judge" in given:
             raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
         with KnownLabels.among(asked).at_hand() as known_labels:
             request = PlanRequest.parse(study.folder, seed, options, known_labels, progress)
@@ -65,7 +66,7 @@ class CurvePlanText(PlanText):
         labels = made.table.num_rows
         labelled = 0 if drawn.votes is None else len(set(drawn.votes.table.column("rank").to_pylist()))
         more, left = reused(given, labels, labelled)
-        head = f"{chosen.method.name}: {labels:,} of {made.n_items:,} items would be planned"
+        head = f"{value_of(made)}: {labels:,} of {made.n_items:,} items would be planned"
         head += "" if seed is not None else f" (--seed {chosen.seed} plans just these)"
         head += f". The list would be read into {study.list_copy}." if copied else "; to select them:"
         names = [*([LIST_COPY] if copied else []), *file_names(made), "manifests/plan.json"]
@@ -116,7 +117,7 @@ def _told(made: Plan) -> list[str]:
         lines.append(f"{number_of(len(made.slices), 'slice')} by {made.by}: {_largest(made)}.")
     if unknown := made.unknown_tail:
         lines.append(
-            f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
+            f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); tail=closed labels a last window."
         )
     lines += _stages(made)
     if made.judge_counts is not None and made.judge_sample is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streameval.errors import InputError
+from streameval.judges.values import column_alone
 from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.per_query.draw import draw_rankings, plan_table
 from streameval.per_query.options import RankingsDraw
@@ -21,7 +22,7 @@ def draw_tops(ranking: object, how: RankingsDraw, request: PlanRequest) -> Drawn
     Returns:
         Drawn: The ranks of its plan are stored rows, from 1.
     """
-    names, ranks, judge = how.per, how.cutoffs, how.judge
+    names, ranks, judge = how.per, how.cutoffs, None if how.judge is None else column_alone(how.judge)
     asked, progress, chosen = request.options, request.progress, request.drawing_seed
     source = request.materialized(ranking)
     opened = request.open(source, names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,9 +27,7 @@ class Alone:
     misses: int = 0
     sample_of: str | tuple[str, ...] | None = None
     at_score: Any = None
-    windows: Any = None
-    window: Any = None  # which the command line has, and epsilon, for windows
-    epsilon: Any = None
+    method: str | Sequence[str] | None = None
 
 
 class LabelledList(OneRanking):

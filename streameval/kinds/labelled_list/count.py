@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,9 @@ from streameval.kinds.curve.results import CurveResult
 from streameval.kinds.exact import ROWS, ExactRun, refuse_apart
 from streameval.labelling.options import LabelColumns, LabelMeaning
 from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
+from streameval.methods.epsilon import DEFAULT_EPSILON
+from streameval.methods.paula import PaulaParameters
+from streameval.methods.values import method_values
 from streameval.metrics import cutoffs
 from streameval.metrics.exact import Counted, metrics
 from streameval.metrics.intervals import CLAIM, CONFIDENCE, with_intervals
@@ -89,8 +92,7 @@ def counted(ranking: object, alone: Any, meaning: LabelMeaning, run: ExactRun) -
     Args:
         alone: `streameval.kinds.labelled_list.Alone`.
     """
-    misses, windows = check_misses(alone.misses), alone.windows
-    sliding = Sliding(windows.lengths, windows.epsilons) if windows is not None and windows.lengths else None
+    misses, sliding = check_misses(alone.misses), None if alone.method is None else _sliding(alone.method)
     chosen = engine_of(run.engine)
     if chosen.placement == "on workers":
         refuse_apart(ranking, alone.labels, sliding)
@@ -108,13 +110,24 @@ def counted(ranking: object, alone: Any, meaning: LabelMeaning, run: ExactRun) -
         return _evaluated(truth, Limits(truth.memory, file), misses, sliding, run.progress)
 
 
+def _sliding(methods: str | Sequence[str]) -> Sliding:
+    """Make the windows of PAULA's values, of which nothing else is of use to a list without a plan."""
+    values = method_values(methods)
+    for value in values:
+        if value.name != "paula" or value.parameters.keys() - {"window", "epsilon"}:
+            raise InputError(f"{value}: exact tests what paula assumes of windows, by window and epsilon alone",
+                             "such as --method 'paula(window=100, epsilon=0.03)'")  # fmt: skip
+    made = [cast(PaulaParameters, value.create({})) for value in values]
+    return Sliding([(paula.window, paula.epsilon or DEFAULT_EPSILON) for paula in made])
+
+
 def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | None, progress: Progress) -> Evaluation:
     ranks = curve_cutoffs(truth.rows.n_items)
     summed = _sum(truth, ranks, limits, progress)
     if sliding is not None:
         if not summed.stored:
             raise InputError("windows slide over ranks, and this list is not stored in the order of its scores",
-                             "store it sorted, or ask for no windows")  # fmt: skip
+                             "store it sorted, or leave out --method")  # fmt: skip
         slide(truth.rows, sliding, truth.scans.threads)
     truth.ranking.rows.check_unchanged()
     if truth.rows.meaning.relevant is not None and truth.rows.joined_labels is None and not summed.totals.positives:

@@ -15,6 +15,7 @@ from streameval.copies import kind_of, paths_of
 from streameval.copies.write import record_of
 from streameval.engines import engine_of
 from streameval.errors import InputError
+from streameval.judges.values import column_alone
 from streameval.kernels.sorted_sets import isin, unique
 from streameval.kinds.planning import Drawn, PlanRequest, fresh_seed, refuse_unjoinable
 from streameval.labelling.votes import Votes
@@ -249,7 +250,7 @@ def open_pair(ranking: object, comparing: Comparing, options: RankingOptions) ->
                          "name the column that does with --key COL")  # fmt: skip
     b = open_ranking(ranking, _ordered(options, options.score))
     pair = Pair(open_ranking(comparing.against, _ordered(options, comparing.against_score)), b, options.key,
-                comparing.judge)  # fmt: skip
+                None if comparing.judge is None else column_alone(comparing.judge))  # fmt: skip
     if not pair.one_table and comparing.against_score is None and options.score is not None:
         pair = replace(pair, a=open_ranking(comparing.against, _ordered(options, options.score)))
     if pair.one_table and pair.a.options.score == b.options.score:

@@ -76,27 +76,27 @@ class Sliding:
     """Slides windows over the labels of consecutive ranks, from rank 1 on.
 
     Args:
-        windows: Values of Δ.
-        epsilons: Values of ε; each window is paired with each of them.
+        windows: Each Δ with its ε.
 
     Raises:
         InputError: No window, one below 1, or an ε outside (0, 1].
 
-    >>> sliding = Sliding([10, 50])
+    >>> sliding = Sliding([(10, "0.03"), (50, "0.03")])
     >>> sliding.add(np.repeat([1, 0], [5_000, 5_000]).astype(np.uint8))
     >>> [(one.window, one.a1.holds, one.a2.holds) for one in sliding.result()]
     [(10, True, True), (50, True, True)]
     """
 
-    def __init__(self, windows: Sequence[int], epsilons: Sequence[str | float | Fraction] = ("0.03",)) -> None:
+    def __init__(self, windows: Sequence[tuple[int, str | float | Fraction]]) -> None:
         """See the class."""
-        if not windows or not epsilons or min(windows) < 1:
-            raise InputError(f"windows are {list(windows)}", "give one at least, of one label or more")
-        if max(windows) > _LONGEST:
+        lengths = [window for window, _ in windows]
+        if not lengths or min(lengths) < 1:
+            raise InputError(f"windows are {lengths}", "give one at least, of one label or more")
+        if max(lengths) > _LONGEST:
             raise InputError(
-                f"a window of {max(windows):,} labels is above {_LONGEST:,}", "its labels are kept in memory"
+                f"a window of {max(lengths):,} labels is above {_LONGEST:,}", "its labels are kept in memory"
             )
-        self._slides = [_Slide(window, parse_epsilon(epsilon)) for window in windows for epsilon in epsilons]
+        self._slides = [_Slide(window, parse_epsilon(epsilon)) for window, epsilon in windows]
         self._history = max(one.reach for one in self._slides)
         self._labels = np.zeros(self._history + 4 * max(_BLOCK, self._history), dtype=np.uint8)
         self._end = self._history
@@ -126,7 +126,7 @@ class Sliding:
         self.last_rank += part.size
 
     def result(self) -> tuple[WindowResult, ...]:
-        """Give what is true of the labels added so far, by window and then by ε, in the order they were given."""
+        """Give what is true of the labels added so far, in the order in which windows were given."""
         return tuple(one.result() for one in self._slides)
 
 

@@ -32,7 +32,9 @@ class LogUniformParameters(InStages):
         if self.judge_sample is not None and self.judge_sample < 1:
             raise InputError(f"--judge-sample is {self.judge_sample:,} items", "ask about more items than people label")
         if self.growing and (self.judge_accuracy is not None or self.judge_sample is not None):
-            raise InputError("a judge does not go with --growing", "leave out one of them; --stages goes with a judge")
+            raise InputError(
+                "a judge does not go with stages that come later", "--stages 3 goes with a judge, and has no :later"
+            )
 
 
 PARAMETERS = LogUniformParameters

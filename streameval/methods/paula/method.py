@@ -77,7 +77,6 @@ class Paula(PaulaParameters):
     """
 
     variants: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"assume": "independent"})
-    settles: ClassVar[dict[str, tuple[str, ...]]] = {"epsilon": ("alpha", "budget")}
     claimed: ClassVar[str] = "bracket"
 
     def with_alpha(self, alpha: float) -> Paula:

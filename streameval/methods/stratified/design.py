@@ -12,10 +12,10 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.methods.epsilon import parse_epsilon
 from streameval.methods.grid import geometric_grid
+from streameval.methods.stratified import HEAD_LABELS
 from streameval.typing import Int64Array
 
 CANDIDATES = tuple(f"{x:.4f}" for x in np.geomspace(0.002, 1.0, 40))  # ε tried for a budget
-_HEAD_LABELS = 102  # r̃ = ⌈102/ε⌉: the head of PAULA with Δ = 100, so that the two can be compared
 _OVERSHOOT = 1e-6  # probability allowed for a draw over the budget; δ pays for it, as plans once drew again then
 Setting = tuple[int, float, float, str, str]  # N, δ, p_min, tail, claim
 
@@ -63,8 +63,8 @@ def _grid(epsilon: str | float, head: int | None, setting: Setting) -> Stratifie
     ratio = parse_epsilon(epsilon)
     least = math.ceil(2 / ratio)
     if head is not None and head < least:
-        raise InputError(f"--head is {head:,}: too small for --epsilon {epsilon}", f"{least:,} is the smallest")
-    first = head if head is not None else math.ceil(_HEAD_LABELS / ratio)
+        raise InputError(f"head is {head:,}: too small for epsilon {epsilon}", f"{least:,} is the smallest")
+    first = head if head is not None else math.ceil(HEAD_LABELS / ratio)
     g = geometric_grid(n_items, ratio, first)
     head_end = min(g.head_end, n_items)
     points = g.points if g.points.size else np.array([head_end], dtype=np.int64)
@@ -94,14 +94,14 @@ def designed(epsilon: str | float, head: int | None, alpha: float, setting: Sett
         raise InputError(
             f"--alpha {alpha} leaves nothing to sampling: "
             f"beta = (1 + alpha) / (1 + epsilon) is {beta:.4f}, not above 1",
-            f"--epsilon must be below {alpha}; it is {epsilon}",
+            f"epsilon must be below {alpha}; it is {epsilon}",
         )
     radius = (beta - 1 if claim == "printed" else 1 - 1 / beta) * p_min
     needed, each = math.log(2 * (grid.points.size - 1) / delta), 2 * radius**2
     if needed > each * 2**31:
         raise InputError(
             f"--alpha {alpha} with --min-precision {p_min} takes more than {2**31:,} slots",
-            "a larger --min-precision, or a smaller --epsilon, asks for fewer",
+            "a larger --min-precision, or a smaller epsilon, asks for fewer",
         )
     return _with_slots(grid, math.ceil(needed / each), beta)
 

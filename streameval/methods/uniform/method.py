@@ -25,7 +25,7 @@ from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
 from streameval.methods import check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
-from streameval.methods.uniform import INTERVALS, UniformParameters
+from streameval.methods.uniform import UniformParameters
 from streameval.methods.uniform.intervals import DrawCounts, hoeffding, hypergeometric
 from streameval.methods.uniform.sample_size import curve_sizes
 from streameval.types import Labels, Plan, Promise
@@ -45,7 +45,7 @@ class Uniform(UniformParameters):
     `min_precision`. The `interval` "hypergeometric" also plans by exact sample sizes.
     """
 
-    variants: ClassVar[tuple[dict[str, Any], ...]] = tuple({"interval": name} for name in INTERVALS)
+    variants: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"interval": "hypergeometric"})
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label: `stratum` 0 is the labelled head where there is one, the sample comes last."""

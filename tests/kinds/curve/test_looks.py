@@ -205,7 +205,7 @@ def test_bad_input(study, one_ranking, tmp_path, capsys):
         assert says in capsys.readouterr().err
     single = str(tmp_path / "single")
     plan = ["plan", str(one_ranking[0]), "--study", single, "--seed", "0"]
-    assert run([*plan, "--method", "paula", "--stages", "3", "--growing"]) == 2
+    assert run([*plan, "--method", "paula", "--stages", "3:later"]) == 2
     assert "method paula has no parameter --stages" in capsys.readouterr().err
     assert run(plan) == 0
     assert run(["grow", single, "--labels", "100"]) == 2

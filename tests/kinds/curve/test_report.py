@@ -123,7 +123,7 @@ def test_a_page_needs_no_plan_and_escapes_whatever_it_shows(catalogue, tmp_path)
 
 def test_a_verdict_under_an_assumption_is_an_if(tmp_path):
     items, labels = pa.table({"x": np.arange(600)}), np.repeat([1, 0], 300)
-    streameval.plan(items, tmp_path / "s", method="paula", epsilon=0.1, window=5, tail="closed", seed=0)
+    streameval.plan(items, tmp_path / "s", method="paula(epsilon=0.1, window=5, tail=closed)", seed=0)
     chosen = streameval.select(tmp_path / "s", ranking=items).table.column("rank").to_numpy()
     found = judged(tmp_path / "s", pa.table({"rank": chosen, "label": labels[chosen - 1]}))
     assert page_verdict(found).startswith("If its assumption holds, the first ")

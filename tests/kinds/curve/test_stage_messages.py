@@ -164,7 +164,7 @@ def test_agreement_says_what_it_counts(classes):
     """A judge says .8 of every positive and .2 of every other item; with one class below .9, that is no."""
     truth = np.arange(N) % 2
     pq.write_table(pa.table({"said": 0.2 + 0.6 * truth}), "list.parquet")
-    assert planned("--judge", "said", "--judge-classes", classes) == 0
+    assert planned("--judge", f"said({classes})") == 0
     ranks = Study(Path("s")).plan().ranks
     pq.write_table(pa.table({"rank": ranks, "label": truth[ranks - 1]}), "labels.parquet")
     told = told_of("s", judged_by(["evaluate", "s", "--labels", "labels.parquet"]))

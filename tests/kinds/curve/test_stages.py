@@ -119,7 +119,7 @@ def asked(*more):
 
 
 def test_the_journey_with_a_judge_who_is_asked_about_a_sample(capsys):
-    asked("--judge-classes", "0.3,0.7")
+    asked("--judge", "(0.3,0.7)")
     out = capsys.readouterr().out
     assert "Ask the judge about" in out
     assert "Next: streameval judge s judge.csv" in out
@@ -199,8 +199,8 @@ def test_a_plan_with_a_judge_that_cannot_be_asked_is_one_line(capsys):
         (["--judge-accuracy", ".9", "--on", "item"], "judge-accuracy was given without a judge"),
         (["--judge-sample", "100"], "judge-sample is 100, below the"),
         (["--judge-sample", "1000", "--judge", "said"], "a judge is either a column or asked about a sample"),
-        (["--judge-sample", "1000", "--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
-        (["--judge-sample", "1000", "--judge-classes", "1.5"], "judge-classes are 1.5"),
+        (["--judge-sample", "1000", "--judge", "(.1,.2,.3,.4,.5,.6,.7)"], "9 classes of a judge"),
+        (["--judge-sample", "1000", "--judge", "(1.5)"], "the thresholds of --judge are 1.5"),
     ]:
         line = told(capsys, "plan", "list.parquet", "--study", "x", "--budget", "200", *more)
         assert says in line
@@ -216,7 +216,7 @@ def test_labels_that_are_there_before_the_judge_are_refused():
 
 
 def test_a_second_batch_is_drawn_once_all_of_the_first_is_answered(capsys):
-    assert planned("--adaptive") == 0
+    assert planned("--stages", "adaptive") == 0
     first = Study(Path("s")).plan()
     assert "tasks of its first batch are open" in told(capsys, "grow", "s", "--rest")
     assert run(["select", "s", "--export", "tasks.csv"]) == 0
@@ -230,7 +230,7 @@ def test_a_second_batch_is_drawn_once_all_of_the_first_is_answered(capsys):
 
 
 def test_the_second_batch_goes_where_the_first_says(capsys):
-    assert planned("--adaptive") == 0
+    assert planned("--stages", "adaptive") == 0
     assert planned(study="fixed") == 0
     first, fixed = (Study(Path(name)).plan() for name in ("s", "fixed"))
     assert first.table.num_rows < 0.45 * fixed.table.num_rows
@@ -254,7 +254,7 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
 
 @pytest.mark.parametrize("judge", cases([["--judge", "said"], ["--judge-sample", "1000"]], ["--judge-sample", "1000"]))
 def test_an_adaptive_plan_with_a_judge(judge):
-    assert planned("--adaptive", *judge, "--judge-accuracy", "0.9") == 0
+    assert planned("--stages", "adaptive", *judge, "--judge-accuracy", "0.9") == 0
     if "--judge-sample" in judge:
         assert run(["select", "s", "--export", "judge.csv"]) == 0
         answer("judge.csv", "said.csv", SAID)
@@ -289,30 +289,30 @@ def test_growing_that_was_interrupted_is_the_plan_before(monkeypatch):
     assert Study(Path("s")).plan().study_ids[-1] == before.plan_id
 
 
+JUDGE, SAMPLE = ("--judge", "said"), ("--judge-sample", "1000")
+BATCHES, ADAPTIVE = ("--stages", "2"), ("--stages", "adaptive")
 # what goes with what: 0 works, else what the one line says
 BESIDE = {
-    ("--stages", "3", "--growing"): {"--judge": "growing does not go with a judge", "--judge-sample": "with --growing",
-                                     "--adaptive": "adaptive does not go with --stages"},
-    ("--by", "half"): {"--judge": "does not go with slices", "--judge-sample": "a judge does not go with slices",
-                       "--stages": "stages does not go with slices", "--adaptive": "adaptive does not go with"},
-    ("--on", "item"): {"--judge": "a judge does not go with draws by key", "--stages": 0,
-                            "--judge-sample": "a judge does not go with draws by key",
-                            "--adaptive": "adaptive does not go with draws by key"},
-    ("--method", "paula"): {"--judge": "has no use", "--judge-sample": "has no parameter", "--stages": "no parameter",
-                            "--adaptive": "no parameter"},
-    ("--stages", "2"): {"--judge": 0, "--judge-sample": 0, "--adaptive": "adaptive does not go with --stages"},
+    ("--stages", "3:later"): {JUDGE: "--stages 3:later does not go with a judge", SAMPLE: "stages that come later"},
+    ("--by", "half"): {JUDGE: "does not go with slices", SAMPLE: "a judge does not go with slices",
+                       BATCHES: "--stages 2 does not go with slices", ADAPTIVE: "adaptive does not go with slices"},
+    ("--on", "item"): {JUDGE: "a judge does not go with draws by key", BATCHES: 0,
+                       SAMPLE: "a judge does not go with draws by key",
+                       ADAPTIVE: "--stages adaptive does not go with draws by key"},
+    ("--method", "paula"): {JUDGE: "has no use", SAMPLE: "has no parameter", BATCHES: "no parameter",
+                            ADAPTIVE: "no parameter"},
+    BATCHES: {JUDGE: 0, SAMPLE: 0},
 }  # fmt: skip
-VALUES = {"--judge": ["said"], "--judge-sample": ["1000"], "--stages": ["2"], "--adaptive": []}
 
 
 @pytest.mark.parametrize("beside", BESIDE, ids=" ".join)
 def test_what_goes_with_what(beside, capsys):
-    for flag, says in BESIDE[beside].items():
-        study = f"x{flag}"
+    for more, says in BESIDE[beside].items():
+        study = f"x{more[0]}{more[1]}"
         budget = ["--alpha", "0.3"] if "paula" in beside else ["--budget", "200"]
-        status = run(["plan", "list.parquet", "--study", study, "--seed", "4", *budget, *beside, flag, *VALUES[flag]])
+        status = run(["plan", "list.parquet", "--study", study, "--seed", "4", *budget, *beside, *more])
         said = capsys.readouterr().err
-        assert status == (0 if says == 0 else 2), (beside, flag, said)
+        assert status == (0 if says == 0 else 2), (beside, more, said)
         assert (not said) if says == 0 else (says in said and said.count("\n") == 1), said
 
 
@@ -367,15 +367,13 @@ def test_each_stage_goes_with_the_rest_of_the_journey(here, capsys):
     assert run(["compare", "s", "t"]) == 0
 
 
-@pytest.mark.parametrize(
-    "how", cases([["--adaptive"], ["--stages", "3"], ["--judge-sample", "1000"]], ["--adaptive"], ["--stages", "3"])
-)
+@pytest.mark.parametrize("how", cases([[*ADAPTIVE], ["--stages", "3"], [*SAMPLE]], [*ADAPTIVE], ["--stages", "3"]))
 def test_simulate_runs_every_stage_with_a_judge_and_without(how, capsys):
     assert run(["simulate", "list.parquet", "--label", "truth", "--method", "loguniform", "--judge", "said",
                 "--budget", "200", "--replicates", "8", "--json", *how]) == 0  # fmt: skip
     rows = json.loads(capsys.readouterr().out)["methods"]
     assert [row["replicates"] for row in rows] == [8, 8]
-    assert rows[1]["half_width"] < rows[0]["half_width"] or "--adaptive" in how
+    assert rows[1]["half_width"] < rows[0]["half_width"] or "adaptive" in how
     assert all(row["held"] >= 6 for row in rows)
 
 

@@ -19,7 +19,6 @@ from streameval.curve.envelope import Points, lift
 from streameval.kinds.labelled_list.count import curve_cutoffs
 from streameval.metrics.bounded import metrics
 from streameval.types import Claim
-from streameval.verbs.exact import Windows
 
 # how a list by score may be read: as it is stored, sorted; or shuffled, and ordered in memory or in a file
 WAYS = ("sorted", "in memory", "range by range")
@@ -234,14 +233,14 @@ def test_bad_arguments_are_one_line():
 
 def test_windows_say_whether_the_assumptions_hold():
     labels = np.repeat([1, 0], [6_000, 4_000])
-    windows = Windows((20, 100), ("0.03", "0.1"))
-    found = streameval.exact(pa.table({"y": labels}), label="y", windows=windows)
+    windows = [f"paula(window={window}, epsilon={epsilon})" for window in (20, 100) for epsilon in (0.03, 0.1)]
+    found = streameval.exact(pa.table({"y": labels}), label="y", method=windows)
     assert all(one["A.1"]["holds"] and one["A.2"]["holds"] for one in found.summary["diagnostics"]["windows"])
-    rising = streameval.exact(pa.table({"y": labels[::-1]}), label="y", windows=windows)
+    rising = streameval.exact(pa.table({"y": labels[::-1]}), label="y", method=windows)
     assert not any(one["A.2"]["holds"] for one in rising.summary["diagnostics"]["windows"])
     table = pa.table({"y": labels, "s": np.random.default_rng(0).random(10_000)})
     with pytest.raises(streameval.InputError, match="not stored in the order of its scores"):
-        streameval.exact(table, label="y", windows=windows, options=streameval.RankingOptions(score="s"))
+        streameval.exact(table, label="y", method=windows, options=streameval.RankingOptions(score="s"))
 
 
 def test_recall_levels_are_those_of_trec_eval():

@@ -117,7 +117,7 @@ def test_the_order_of_the_items_of_a_class_does_not_depend_on_where_rounds_begin
     ([GATE, "--judge", "llm", "--zone", "0.05"], "with a judge there is no zone"),
     ([GATE, "--judge", "lm"], "the ranking has no column 'lm'"),
     ([GATE, "--judge", "text"], "judge column 'text'"),
-    ([GATE, "--judge-classes", "0.5"], "--judge-classes were given without a judge"),
+    ([GATE, "--judge", "(0.5)"], "--judge '(0.5)' names no column"),
     (["recall@100 >= 0.5", "--judge", "llm", "--expect", "0.9"], "only a condition on precision@K has a zone"),
 ])  # fmt: skip
 def test_what_does_not_go_with_a_judge_is_one_line(said, home, capsys, given, told):

@@ -37,7 +37,7 @@ GATE = "precision@1000 >= 0.6"
     (["average_precision within 0.05"], 'average_precision within 0.05: no study can be planned for this'),
     (["precision@100 within 0.1", "--zone", "0.05"], "a width has no zone"),
     (["positives within 10%", "--expect", "0.5"], "a width has no zone, and no precision is expected of a whole list"),
-    (["precision@100 >= 0.9", "--adaptive"], "a study of a question does not go with --adaptive"),
+    (["precision@100 >= 0.9", "--stages", "adaptive"], "a study of a question does not go with --stages"),
     (["precision@100 >= 0.9", "--alpha", "0.1"], "a study of a question does not go with --alpha"),
     (["precision@100 >= 0.9", "--dry-run"], "--for does not go with --dry-run"),
     (["precision@score:2 >= 0.9"], "no item has score 2 or a better one"),

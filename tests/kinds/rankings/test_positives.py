@@ -49,8 +49,8 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
     assert "1 row of grade 0" in capsys.readouterr().err
     assert run([*arguments, "--key", "q"]) == 2
     assert "'q' names the ranking, and cannot name the item" in capsys.readouterr().err
-    assert run([*arguments[:-2], "--window", "50"]) == 2
-    assert "does not go with --window" in capsys.readouterr().err
+    assert run([*arguments[:-2], "--method", "paula(window=50)"]) == 2
+    assert "does not go with --method" in capsys.readouterr().err
     assert run([*arguments[:2], "--label", "label", "--gain", "exponential"]) == 2
     assert "--gain is for many rankings, and needs --per" in capsys.readouterr().err
 

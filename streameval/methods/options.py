@@ -1,0 +1,31 @@
+"""Options that most methods have: what one has alone is written into its value (`streameval.methods.values`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from streameval.options import option
+
+ALPHA = "Half-width to plan for, relative to precision."
+BUDGET = "Labels to spend at most, instead of --alpha."
+
+STAGES = (
+    "Label in so many parts: bounds narrow whenever one is answered. 3:later: plan the first of 3, and `grow` adds "
+    "labels for the others. adaptive: a quarter to a third first; `grow --rest` then adds what is needed."
+)
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """What methods are asked for; where nothing is given, each has its default."""
+
+    alpha: float | None = option(None, f"{ALPHA[:-1]} (default 0.08).")
+    confidence: float | None = option(None, "Probability of the claim (default 0.95).")
+    min_precision: float | None = option(None, "Precision that the list is expected to keep (default 0.5).")
+    budget: int | None = option(None, BUDGET)
+    stages: int | str | None = option(None, STAGES)
+    judge_sample: int | None = option(None, "Ask a judge about this many items (select --export).")
+    judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
+
+
+SHARED = frozenset(option.name for option in fields(MethodOptions))

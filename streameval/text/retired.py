@@ -1,0 +1,92 @@
+"""Options that are spelt otherwise now: what says the same, for one release."""
+
+from __future__ import annotations
+
+_SPARK = {"--spark-remote": "--engine spark:sc://HOST:15002"}
+_TIME = {"--time-limit": "a command of the system: timeout 45m streameval …"}
+_FIRST = {"--first": "a question: streameval plan LIST --study S --for 'precision@K within 0.03'"}
+_PUBLISH = {"--publish": "a verb: streameval publish STUDY PLACE"}
+_STAGES = {
+    "--batches": "--stages=3",
+    "--looks": "--stages=3, or --stages=3:later where `grow` is to add the labels of later stages",
+    "--growing": "--stages=3:later",
+    "--adaptive": "--stages=adaptive",
+}
+_METHOD = {
+    **{f"--{name}": f"--method 'paula({name}=VALUE)'" for name in ("window", "epsilon", "head", "tail", "assume")},
+    "--claim": "--method 'stratified(claim=VALUE)'",
+    "--interval": "--method 'uniform(interval=VALUE)'",
+    **_STAGES,
+}
+_JUDGE = {"--judge-classes": "--judge 'COLUMN(VALUE)'"}
+RETIRED: dict[str, dict[str, str]] = {
+    "plan": {
+        **_TIME,
+        **_FIRST,
+        **_METHOD,
+        **_JUDGE,
+        "--continue": "a verb: streameval grow STUDY --rest",
+        "--cutoffs": "--at 1,5",
+        "--draw-by": "--on COL",
+        "--half-width": "a verb: streameval grow STUDY --half-width X",
+        "--item": "--key COL",
+        "--labels-more": "a verb: streameval grow STUDY --labels N",
+    },
+    "select": {
+        **_TIME,
+        **_SPARK,
+        "--export-judge": "--export FILE: until the judge has answered, it is for the judge",
+        "--no": "--negative WORD",
+        "--question": "--ask TEXT",
+        "--yes": "--positive WORD",
+    },
+    "evaluate": {
+        **_TIME,
+        **_PUBLISH,
+        "--item": "--key COL",
+        "--judge-labels": "a verb: streameval judge STUDY ANSWERS",
+    },
+    "check": {"--summary": "--out FILE"},
+    "monitor": {
+        "--at-score": "said by the measure: 'precision@score:0.7 >= 0.9'",
+        "--day": "2026-11-22=STUDY",
+        "--incomplete": "--allow incomplete",
+        "--precision": "said by the measure: 'precision@10000 >= 0.9'",
+    },
+    "show": {"--standard-error": "the bounds that say how far an estimate may be off"},
+    "cut": {"--apply": "a query: streameval sql STUDY 'FROM next WHERE score >= 0.7' --with next=LIST --out FILE"},
+    "report": {"--items": "--examples N", "--plots": "--plot FOLDER"},
+    "label": {"--question": "--ask TEXT"},
+    "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
+    "cost": {**_FIRST, **_METHOD, "--adopted": "--sample-size N"},
+    "simulate": {
+        **_FIRST,
+        **_METHOD,
+        **_JUDGE,
+        "--methods": "--method NAME, once for each",
+    },
+    "exact": {
+        **_TIME,
+        **_SPARK,
+        **_PUBLISH,
+        "--cutoffs": "--at 1,5",
+        "--item": "--key COL",
+        "--window": "--method 'paula(window=VALUE)', once for each",
+        "--epsilon": "--method 'paula(epsilon=VALUE)', once for each",
+    },
+    "adopt": {
+        "--looks": "--stages N",
+        "--strata": "--sample-size TABLE",
+        "--top": "--drawn strata --sample-size TABLE",
+    },
+    "scan": _SPARK,
+}  # by verb: options that stood in the guides, and what says the same now
+
+
+def now_spelt(verb: str, option: str, value: object) -> str:
+    """Say how an option of a verb is spelt now, with the value that was given; nothing where it never was one.
+
+    >>> now_spelt("plan", "--window", 50)
+    "--method 'paula(window=50)'"
+    """
+    return RETIRED.get(verb, {}).get(option, "").replace("VALUE", str(value))
