@@ -169,7 +169,7 @@ def _is_of(value: Any, kind: Any) -> bool:
     if made is Sequence and isinstance(value, list | tuple):
         inner = [one for hint in get_args(kind) for one in alternatives(hint)]
         return all(isinstance(one, str) or any(_is_of(plain(one), each) for each in inner) for one in value)
-    return isinstance(value, _WIDER.get(made, made)) and not (made is Sequence and isinstance(value, str))
+    return isinstance(value, _WIDER.get(made, made)) and not (made is Sequence and isinstance(value, str | bytes))
 
 
 def plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +29,8 @@ TRUTH = "the truth"
 MAY_BE_WRONG = "no item's label is wrong with probability above"
 """What a claim assumes of labels that need not be right."""
 _RIGHT = "every label is right"
+_THE_DRAW = re.compile(r"nothing of (the list|the lists|either list): only that .*?labelled(?:$|(?:;|,) and that )")
+_ANY = {"the list": "any list", "the lists": "any two lists", "either list": "any two lists"}
 
 
 class Promise(str):
@@ -92,9 +95,44 @@ class Claim:
         return f"that {_RIGHT}" if self.assumes == "nothing" else f"{self.assumes}, and that {_RIGHT}"
 
     @property
+    def meaning(self) -> str:
+        """Say what lower and upper bounds are, in a clause: "the bounds hold at every rank at once …"."""
+        chance = "" if self.confidence is None else f" with {100 * self.confidence:.6g} % confidence"
+        of = "" if self.about == TRUTH else f" on {self.about}"
+        return {
+            "exact": f"every value is exact{of and f' for {self.about}'}",
+            "conditional": f"the bounds{of} hold only under an assumption{chance and f', then{chance}'}",
+            "simultaneous": f"the bounds{of} hold at every rank at once{chance}",
+            "pointwise": f"each of the bounds{of} holds by itself{chance}",
+            "none": f"the bounds{of} prove nothing",
+        }[self.coverage]
+
+    @property
     def condition(self) -> str:
-        """Say what is assumed, for after what is claimed; empty where nothing is claimed."""
-        return "" if self.coverage == "none" else f"; assumed: {self.assumed}"
+        """Say when what is claimed holds, for its end: ", for any list, if every label is right".
+
+        The draw, of which `assumes` speaks too, is the program's own. Empty where nothing is claimed.
+        """
+        if self.coverage == "none":
+            return ""
+        if self.coverage == "conditional":
+            return f": {self.assumes}{'. Every label is taken to be right' if self.if_right else ''}"
+        draw, rest = _THE_DRAW.match(self.assumes), self.assumes
+        if draw is not None:
+            rest = rest[draw.end() :]
+        elif rest.startswith(("nothing", "every item")):
+            rest = ""
+        elif not rest.startswith((MAY_BE_WRONG, "that ")):
+            return f" (assumed: {self.assumed})"
+        needed = [_RIGHT] * bool(self.if_right) + [rest.removeprefix("that ")] * bool(rest)
+        anything = draw is not None or rest.startswith("that ")
+        of = f", for {_ANY[draw[1]] if draw else 'any list'}" if anything else ""
+        return of + (f", if {' and '.join(needed)}" if needed else "")
+
+    @property
+    def promise(self) -> str:
+        """Say what is claimed, and when it holds, in one sentence."""
+        return f"{self.meaning[0].upper()}{self.meaning[1:]}{self.condition}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""

@@ -106,15 +106,15 @@ class StudyResult(ShowsItself, Result):
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
         """Give what a terminal shows of them, and what to run next as long as their plan is that of the study."""
-        study = self.folder or Path("STUDY")
+        study = self.place or Path("STUDY")
         following = self.text(self._plan(), str(study)).next_step.command
         return [*self.lines(study), *([next_line(following)] if following else [])]
 
     def _plan(self) -> Plan | None:
         """Read the plan; None where there is none by now, or another one."""
         with suppress(StreamevalError):
-            if self.folder is not None and Study(self.folder).exists:
-                plan = Study(self.folder).plan()
+            if self.place is not None and Study(self.place).exists:
+                plan = Study(self.place).plan()
                 return plan if plan.plan_id == self.summary["study"] else None
         return None
 

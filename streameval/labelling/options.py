@@ -300,3 +300,6 @@ class ReuseOptions:
         """Check what can be checked without the files."""
         if self.reuse is None and self.labels_unseen_by_model is not None:
             raise InputError("no labels are reused, so the model has seen none", "give them with --reuse FILE")
+        if self.reuse is None and self.label is not None:
+            raise InputError(f"--label {self.label} is a column of reused labels, and no labels are reused",
+                             "give them with --reuse FILE, or leave out --label")  # fmt: skip

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streameval.reporting.sentences import estimate_sentence, promise
+from streameval.reporting.sentences import estimate_sentence
 from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.text import Columns, Paragraph
 from streameval.study.cut_files import Cut
@@ -32,9 +32,9 @@ class CutResult(ShowsItself, Cut):
 def _known(found: Cut, kept: str) -> list[Paragraph]:
     proven = math.floor(1000 * (found.holds["precision_lower"] or 0.0)) / 10
     whose = "" if found.claim.about == TRUTH else f" by {found.claim.about}"
+    share = "All" if proven == 100 else f"At least {proven:g} %"
     head = (
-        f"{kept} {found.rank:,} of {found.plan.n_items:,} items{_scores(found)}. At least {proven:g} % of them are "
-        f"positive{whose}."
+        f"{kept} {found.rank:,} of {found.plan.n_items:,} items{_scores(found)}. {share} of them are positive{whose}."
     )
     if found.promise:  # of this rank alone, of which nothing else is known
         return [head, found.promise]
@@ -47,8 +47,8 @@ def _known(found: Cut, kept: str) -> list[Paragraph]:
         head,
         "",
         Columns(["", "lower", "estimate", "upper"], rows),
-        f"{promise(found.claim)}.",
-        *filter(None, [estimate_sentence(found.estimates), found.claim.caution]),
+        found.claim.promise,
+        *filter(None, [found.claim.caution, estimate_sentence(found.estimates)]),
     ]
 
 

@@ -119,9 +119,9 @@ def agreement_lines(found: Mapping[str, Any]) -> list[str]:
     measured, twice = found["agreement"], overlap_line(found)
     if not measured["items"]:
         return twice
-    alpha = f"; Krippendorff's alpha {measured['alpha']:.3f}" if measured["alpha"] is not None else ""
+    alpha = f" (Krippendorff's alpha {measured['alpha']:.3f})" if measured["alpha"] is not None else ""
     items = f"{number_of(measured['items'], 'item')} with several votes"
-    return [f"Agreement on {items}: {measured['percent']:.1%} of pairs{alpha}.", *twice]
+    return [f"On {items}, {measured['percent']:.1%} of pairs of votes agree{alpha}.", *twice]
 
 
 def overlap_line(found: Mapping[str, Any]) -> list[str]:

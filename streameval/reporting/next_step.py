@@ -37,7 +37,7 @@ def first_step(study: Study, plan: Plan) -> NextStep:
     """Before there are results: bring labels, or take in those that there are."""
     folder, planned = str(study.folder), plan.table.num_rows
     if awaits_judge(plan):
-        return _step("writes what the judge is asked", "select", folder, "--export", "judge.csv")
+        return _step("writes the questions for the judge", "select", folder, "--export", "judge.csv")
     labelled = study.labelled
     if labelled == planned:
         return make_results(folder)
@@ -69,7 +69,7 @@ def take_in(study: str, file: str, verb: str = "evaluate") -> NextStep:
         file: What comes back, as it is typed.
     """
     words = ["evaluate", study, "--labels"] if verb == "evaluate" else [verb, study]
-    does = "takes in labels" if verb == "evaluate" else "takes in what the judge says"
+    does = "takes in labels" if verb == "evaluate" else "takes in the judge's answers"
     return NextStep(f"{_step(does, *words).command} {file}", does)
 
 
@@ -98,8 +98,7 @@ def after_curve(plan: Plan, curve: Curve, summary: Mapping[str, Any], study: str
     share, rank = proven_share(curve) if curve.proves else ("", 0)
     if not rank:
         return NOTHING
-    precise = f"whose precision is at least {float(share):.0%} by these bounds"
-    does = f"writes the first {number_of(rank, 'item')}, {precise}"
+    does = f"writes the first {number_of(rank, 'item')}: their precision is at least {float(share):.0%}"
     return _step(does, "cut", study, f"precision:{share}", "--out", "best")
 
 
@@ -121,7 +120,7 @@ def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> NextStep:
     read_so = summary["parameters"].get("assume", "a2") == "independent"
     if plan.method == "paula" and not read_so and not any(row.get("contradicts_independent") for row in tested):
         (again,) = evaluate_commands((), {**summary, "assume": "independent"}, study)
-        return NextStep(again, "reads bounds that allow for label noise from the same labels")
+        return NextStep(again, "makes bounds that allow for label noise, from the same labels")
     if plan.parameters.get("adaptive"):
         if summary["account"].get("open", summary["account"]["missing"]):
             return remaining(study)
@@ -177,7 +176,7 @@ def after_answers(plan: Plan, result: Result, study: str) -> NextStep:
         return following
     questions = [Question.of(text) for text in result.summary["questions"]]
     if any(isinstance(question.demand, Condition) for question in questions):
-        return _step("says it by its exit status", "check", study)
+        return _step("gives the answer as an exit status, for scripts", "check", study)
     if any(question.metric == CUT for question in questions):
         return NOTHING
     condition = met_condition(result)
@@ -202,7 +201,7 @@ def _at_least(measure: str, lower: float) -> str:
 
 
 def _gate(study: str, condition: str) -> NextStep:
-    return _step("passes; put the measure and the number that you need", "check", study, condition)
+    return _step("checks a condition (this one passes): put in your measure and number", "check", study, condition)
 
 
 def ask_alone(study: str, conditions: Iterable[str], confidence: str) -> NextStep:
@@ -210,7 +209,7 @@ def ask_alone(study: str, conditions: Iterable[str], confidence: str) -> NextSte
     asked = [*conditions]
     surer = flags({"confidence": confidence}) if confidence != "0.95" else []
     words = [word for text in asked for word in ("--for", text)]
-    does = "asks this alone" if len(asked) == 1 else "asks these alone, together"
+    does = "asks this as a question of its own" if len(asked) == 1 else "asks these together, as questions of their own"
     return _step(does, "plan", "--study", study, *words, *surer)
 
 
@@ -233,4 +232,4 @@ def closer_bounds(plan: Plan, result: Result, study: str, places: Mapping[str, S
     options = {"against": places["a"][0], "score": order.get("score"), "against_score": notes["against"].get("score"),
                "ascending": order.get("ascending") or None, "key": ",".join(notes["draw_by"]), "at": at,
                "within": within, "reuse": study, "study": f"{study}-closer"}  # fmt: skip
-    return _step("asks for bounds half as wide, with these labels", "plan", places["b"][0], *flags(options))
+    return _step("plans bounds half as wide and reuses these labels", "plan", places["b"][0], *flags(options))

@@ -104,7 +104,7 @@ def _annotators(state: LabellingProgress) -> list[Paragraph]:
         shown = f"{alpha:.3f}" if alpha is not None else "undefined"
         agree = _percent(state.agreement["percent"])
         items = number_of(state.agreement["items"], "item")
-        lines.append(f"On {items} with several votes {agree} of pairs agree; alpha {shown}.")
+        lines.append(f"On {items} with several votes, {agree} of pairs of votes agree (Krippendorff's alpha {shown}).")
     return lines
 
 

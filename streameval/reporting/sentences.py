@@ -13,9 +13,9 @@ from streameval.text import number_of
 from streameval.types import TRUTH, Claim
 
 TIES = (
-    "Items with the same score leave the order open. Average precision, AUC, F and the break-even point count them as "
-    "one step, as scikit-learn does; other estimates are expectations. Beside them are the worst order and the best; "
-    "what is counted as one step may lie outside of these."
+    "Items with the same score have no order. Average precision, AUC, F and the break-even point count them as one "
+    "step, as scikit-learn does. All other values are means over their orders. The worst and the best order stand "
+    "beside each value; a value that counts them as one step may lie outside these."
 )
 
 
@@ -28,7 +28,7 @@ def verdict(found: Evaluation) -> str:
         return f"Every item is labelled: {exact} ({labels}). {claim.caution}".rstrip()
     if found.curve.findings:
         return f"{found.curve.findings[0]} ({labels}.)"
-    return f"{promise(claim)} ({labels}). {claim.caution}".rstrip()
+    return f"{claim.promise} ({labels}.) {claim.caution}".rstrip()
 
 
 def remarks(found: Evaluation) -> tuple[str, ...]:
@@ -37,9 +37,8 @@ def remarks(found: Evaluation) -> tuple[str, ...]:
 
 
 def _missing(account: Mapping[str, int]) -> str:
-    missing = account["planned"] - account["labelled"]
-    ones = "one is" if missing == 1 else "ones are"
-    return f", {missing:,} planned {ones} missing ({unlabelled_words(account)})" if missing else ""
+    words = unlabelled_words(account)
+    return f"; of the others, {words}" if words else ""
 
 
 def estimate_sentence(basis: Basis) -> str:
@@ -49,8 +48,7 @@ def estimate_sentence(basis: Basis) -> str:
         "labels at hand": "Estimates are those of the labels at hand: tasks are shuffled, and the missing labels look "
         "random.",
         "unknown": "There are no estimates: the labels say nothing of items without one.",
-        "none": "There are no estimates: labels are missing or undecided, and nothing shows that they are missing at "
-        "random.",
+        "none": "There are no estimates: labels are missing or undecided, perhaps not at random.",
     }[basis]
 
 
@@ -70,17 +68,16 @@ def page_verdict(found: Evaluation) -> str:
         )
         return f"{sentence} That took {labels}. {claim.caution}".rstrip()
     if not curve.proves:
-        return f"Nothing is proven: {_first(found)} The curve from {labels} is a picture, not a bound."
+        return f"Nothing is proven. {_first(found)} The curve from {labels} is a picture, and bounds nothing."
     low, _, high = curve.precision_at(curve.n_items)
-    chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
     return (
-        f"{_proven_cutoff(found)}among all {curve.n_items:,} items, precision lies between {low:.1%} and {high:.1%}. "
-        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumed)}. {claim.caution}".rstrip()
+        f"{_proven_cutoff(found)} The precision of all {curve.n_items:,} items lies between {low:.1%} and {high:.1%}. "
+        f"That took {labels}. {claim.promise} {claim.caution}".rstrip()
     )
 
 
 def _first(found: Evaluation) -> str:
-    return found.curve.findings[0] if found.curve.findings else "the bounds contradict each other."
+    return found.curve.findings[0] if found.curve.findings else "The bounds contradict each other."
 
 
 def _proven_cutoff(found: Evaluation) -> str:
@@ -88,27 +85,16 @@ def _proven_cutoff(found: Evaluation) -> str:
     curve = found.curve
     share, rank = proven_share(curve)
     if not rank:
-        return f"No cutoff is proven to be even 10% precise{_by(curve.claim)}; "
-    found_so = f"first {rank:,} items are"
-    precise = f"at least {float(share):.0%} precise{_by(curve.claim)}; "
+        return f"No cutoff is proven to have a precision of even 10%{_by(curve.claim)}."
+    first = f"he precision of the first {rank:,} items is"
+    precise = f"at least {float(share):.0%}{_by(curve.claim)}."
     if curve.claim.coverage == "conditional":
-        return f"If its assumption holds, the {found_so} {precise}"
-    return f"The {found_so} proven to be {precise}"
+        return f"If the assumption holds, t{first} {precise}"
+    return f"T{first} proven to be {precise}"
 
 
 def _by(claim: Claim) -> str:
     return "" if claim.about == TRUTH else f" by {claim.about}"
-
-
-def _holds(claim: Claim) -> str:
-    return {
-        "simultaneous": "all of it holds at once",
-        "conditional": "it holds",
-    }.get(claim.coverage, "it holds")
-
-
-def _clause(assumes: str) -> str:
-    return assumes[:1].lower() + assumes[1:] if assumes[1:2].islower() else assumes
 
 
 def seldom(confidence: float) -> str:
@@ -123,17 +109,15 @@ def half_width_sentence(found: Evaluation) -> str:
     if claim.coverage in ("exact", "none"):
         return ""
     if not account["labelled"]:
-        return "No planned item has a label yet: the bounds are those of any list at all."
+        return "No planned item has a label yet, so the bounds say nothing."
     text = width_reached(half)
     if half["alpha"] >= 1 and "all_items" not in half:
         upper = found.curve.precision_at(half["rank"]).upper
         text = _silent(half["rank"]) if upper > 0.9999 else f"{text[:-1]}, and is at most {upper:.2%}."
-    missing = account["planned"] - account["labelled"]
-    if missing:
-        lack = "is" if missing == 1 else "are"
-        text += f" {number_of(missing, 'planned label')} {lack} missing, which can only widen it."
+    if account["planned"] > account["labelled"]:
+        text += " Missing labels only make bounds wider."
     if half["labels_for_half"]:
-        text += f" Bounds half as wide would take about {half['labels_for_half']:,} labels (a forecast)."
+        text += f" Bounds half as wide would take about {half['labels_for_half']:,} labels in all (a forecast)."
     return text
 
 
@@ -144,11 +128,11 @@ def width_reached(half: Mapping[str, Any]) -> str:
             f"No half-width: no positive is proven among the first {_items(half['rank'])}, so precision there may be 0."
         )
     if "all_items" not in half:
-        where = ", where it is widest" if half.get("widest", True) else ""  # False: of one rank, by earlier versions
-        return f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
+        which = "Widest bounds" if half.get("widest", True) else "Bounds"  # False: of one rank, by earlier versions
+        return f"{which}: ±{half['alpha']:.2%} of the precision, at rank {half['rank']:,}."
     return (
-        f"Half-width reached: {half['all_items']:.2%} of the precision of all items; up to {half['alpha']:.2%} before, "
-        f"at rank {half['rank']:,}. What wrong labels may add to it stays, however many labels there are."
+        f"Bounds of all items: ±{half['all_items']:.2%} of their precision. Widest bounds: ±{half['alpha']:.2%} of the "
+        f"precision, at rank {half['rank']:,}. More labels do not take away what wrong labels add."
     )
 
 
@@ -158,22 +142,3 @@ def _silent(rank: int) -> str:
 
 def _items(rank: int) -> str:
     return "item" if rank == 1 else f"{rank:,} items"
-
-
-def promise(claim: Claim) -> str:
-    """Say what the band is, and what that assumes: the beginning of a sentence."""
-    meaning = band_meaning(claim)
-    return f"{meaning[0].upper()}{meaning[1:]}{claim.condition}"
-
-
-def band_meaning(claim: Claim) -> str:
-    """Say what the band between lower and upper is, in a clause."""
-    chance = "" if claim.confidence is None else f"{claim.confidence:.6g}"
-    meaning = {
-        "exact": "every value is exact",
-        "none": "the band is a picture and not a bound",
-        "conditional": "the band holds wherever the assumption does"
-        + (f", with probability {chance}" if chance else ""),
-        "simultaneous": f"the band holds at all ranks at once with probability {chance}",
-    }[claim.coverage]
-    return meaning if claim.about == TRUTH else f"{meaning}, for {claim.about} and not for the truth"

@@ -33,12 +33,12 @@ function show(state) {
   const tasks = count(state.open) + " of " + count(state.planned) + " tasks are open";
   by("count").textContent = count(state.answers) + " answers; " + tasks + time + ".";
   by("trouble").textContent = state.trouble ? "Not evaluated: " + state.trouble : "";
-  by("lines").replaceChildren(...state.lines.map(line), ...(state.over ? [line("Nothing more is handed out.")] : []));
+  by("lines").replaceChildren(...state.lines.map(line), ...(state.over ? [line("No more tasks are handed out.")] : []));
   by("people").replaceChildren(...state.people.map(row));
-  const on = state.overlap ? " Of all tasks, " + share(state.overlap) + " are given to two people, drawn at random." : "";
+  const on = state.overlap ? " " + share(state.overlap) + " of all tasks, drawn at random, go to two people." : "";
   const items = state.agreement.items, several = items === 1 ? " item" : " items";
-  by("agreement").textContent = (items ? "On " + count(items) + several + " with several votes " +
-    share(state.agreement.percent) + " of pairs agree." : "") + on;
+  by("agreement").textContent = (items ? "On " + count(items) + several + " with several votes, " +
+    share(state.agreement.percent) + " of pairs of votes agree." : "") + on;
   const notes = state.notes.map(one => line(one.annotator + ", rank " + one.rank + ": " + one.note));
   const head = Object.assign(document.createElement("h2"), {textContent: "Notes"});
   by("notes").replaceChildren(...(notes.length ? [head, ...notes] : []));

@@ -31,11 +31,9 @@ _LATEST = timedelta(days=365)  # how long an answer may have waited in a browser
 _SHOWN_AGAIN = 20  # of one's own answers, after the page is loaded again
 _NOTES = 50
 
-ANSWERED = "That is enough: the question is answered, and nothing more is handed out. Thank you."
+ANSWERED = "The question is answered, so there are no more tasks. Thank you."
 DONE = "That was the last one. Thank you."
-WAIT = (
-    "Nothing to do just now: the last tasks are with others, or new ones are being drawn. This page goes on by itself."
-)
+WAIT = "No task for you just now: others have the last ones, or new ones are being drawn. This page goes on by itself."
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class LatestEvaluation:
         counted: How many answers of the page it knew.
     """
 
-    lines: tuple[str, ...] = ("Nothing is known yet: answers are evaluated every half minute.",)
+    lines: tuple[str, ...] = ("No results yet. Answers are evaluated every half minute.",)
     evaluation: str = ""
     over: str = ""
     agreement: Mapping[str, Any] | None = None

@@ -30,6 +30,7 @@ is compared whenever the file is read (`streameval.stores.own_files`).
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -294,7 +295,12 @@ class Study:
                 raise StudyError(f"{self.folder}: no such folder", "make a study with `streameval plan`") from error
             if not self.exists and not (self.folder / "evaluation.json").exists():
                 self.plan()  # says that this is no study
-            raise StudyError(f"{error.filename}: no results yet", "run `streameval evaluate`") from error
+            if (self.folder / "evaluation.json").exists():
+                raise StudyError(f"{error.filename}: a file of the results is missing", EVALUATE) from error
+            place = shlex.quote(str(self.folder))
+            hint = f"`streameval evaluate {place} --labels FILE` takes in labels"
+            hint = f"`streameval evaluate {place}` makes them" if self.labelled else hint
+            raise StudyError(f"{self.folder}: no results yet", hint) from error
         except StudyError:
             raise
         except UNUSABLE as error:

@@ -55,12 +55,20 @@ class Result(Tabular):
         summary: What evaluation.json and `--json` say.
         tables: By the names of their files.
         folder: That they lie in; None where they were not written.
+        read_in: Current folder at that time.
     """
 
     evaluation_id: str
     summary: Mapping[str, Any] = field(repr=False)
     tables: Mapping[str, pa.Table] = field(repr=False)
     folder: Path | None = field(default=None, repr=False, compare=False)
+    read_in: Path = field(default_factory=Path.cwd, repr=False, compare=False)
+
+    @property
+    def place(self) -> Path | None:
+        """The folder as it was given; from another current folder than it was given in, the whole path."""
+        moved = self.folder is not None and self.read_in != Path.cwd()
+        return self.read_in / self.folder if moved and self.folder is not None else self.folder
 
     @property
     def metrics(self) -> pa.Table:

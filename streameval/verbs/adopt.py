@@ -105,13 +105,17 @@ def printed(made: Plan, study: Path, drawn: str, **_: Any) -> Printed:
     design, folder = DESIGNS[drawn], shlex.quote(str(study))
     stated = f"{design.stated[0].upper()}{design.stated[1:]}."
     lines = [
-        f"{made.table.num_rows:,} of {made.n_items:,} items are the sample; they and their labels are a study now.",
+        f"The sample is a study now: {made.table.num_rows:,} of {made.n_items:,} items, with their labels.",
         *(
-            [stated, f"Bounds will promise nothing: {design.refused}."]
+            [stated, f"Bounds will prove nothing: {design.refused}."]
             if design.refused
             else [f"Assumed: {design.stated}."]
         ),
-        *([f"Scores at cutoffs: streameval select {folder}, before evaluate."] if made.ranking.get("score") else []),
+        *(
+            [f"`streameval select {folder}` first, if scores at cutoffs are wanted."]
+            if made.ranking.get("score")
+            else []
+        ),
         f"Next: {make_results(str(study)).command}",
     ]
     return Printed(

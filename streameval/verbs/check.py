@@ -250,7 +250,7 @@ def _next(study: Study, result: StudyResult, checked: Sequence[Checked], why: st
 def _asked_alone(checks: Sequence[Checked], labelled: int, more: int) -> tuple[Checked, ...]:
     """Say of conditions that are open what they take as a question of their own: together, where there are several."""
     several = sum(one.outcome == "inconclusive" for one in checks) > 1
-    decides = f"about {more:,} more, " + ("asked with the others" if several else "asked alone")
+    decides = f"about {more:,} more labels, {'asked with the others' if several else 'asked alone'}"
     return tuple(
         replace(one, labels=labelled + more, decides=decides) if one.outcome == "inconclusive" else one
         for one in checks

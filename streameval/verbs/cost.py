@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streameval.copies.write import for_a_while
@@ -122,6 +123,8 @@ def cost(
         what = "neither a list nor a number of items is given"
         what = what if items is None else "a list and a number of items were given"
         raise InputError(what, "cost ranking/, or cost --items 2e9")
+    if isinstance(ranking, str) and ranking.isdecimal() and not Path(ranking).exists():
+        raise InputError(f"{ranking} is a number of items, not a list", f"cost --items {ranking}")
     counted = ranking if items is None else items
     priced(0, price_per_label)
     asked = described(options, parameters)

@@ -21,7 +21,6 @@ from streameval.options import listed, takes
 from streameval.printed import Printed
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff, number
-from streameval.reporting.sentences import band_meaning
 from streameval.reporting.text import Columns, Paragraph
 from streameval.study import Study
 
@@ -239,7 +238,7 @@ def printed(
         Columns(head, shown),
         "",
         f"Precision at recall {to:g} by the reference curve through each cutoff, and documents to review for it.",
-        f"Bounds are for the curve through the true counts; {band_meaning(curve.claim)}.",
+        f"Bounds are of the curve through the true counts. {curve.claim.promise}",
     ]
     if any(row["outside_model"] for row in rows):
         lines.append(_OUTSIDE)

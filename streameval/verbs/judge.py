@@ -126,7 +126,9 @@ def printed(plan: Plan, study: Path, price_per_label: float | None = None, **_: 
 def _refuse_no_sample(folder: Study, plan: Plan) -> None:
     method = method_of(plan)
     if asked_judge(plan) is None or method.judge_sample is None:
-        raise StudyError(f"{folder.folder}: its plan has no sample for a judge", "plan with --judge-sample 200000")
+        sample = min(200_000, plan.n_items)
+        raise StudyError(f"{folder.folder}: its plan has no sample for a judge",
+                         f"a plan with --judge-sample {sample}, say, has one")  # fmt: skip
     if awaits_judge(plan) and folder.labels.sources():
         raise InputError(f"{folder.folder}: there are labels already, and its judge may have seen them",
                          "a judge answers first: plan into a new folder")  # fmt: skip

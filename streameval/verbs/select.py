@@ -251,7 +251,7 @@ def _ties(made: Selection, plan: Plan) -> list[str]:
             "tied items stand in a fixed, arbitrary order."
         )
         if 2 * tied > made.table.num_rows:
-            lines.append("They are more than half: another tie rule may give another curve.")
+            lines.append("More than half of these items are tied: the curve may depend on how ties are broken.")
     if made.fetched.equal_keys:
         key = ", ".join(plan.ranking["key"])
         lines.append(
@@ -259,8 +259,8 @@ def _ties(made: Selection, plan: Plan) -> list[str]:
         )
     if made.shared_keys:
         lines.append(
-            f"`{', '.join(made.key_columns)}` does not tell items apart: {made.shared_keys:,} of these share "
-            "theirs with another of them. Nothing else of the list was looked at; labels come back by se_task."
+            f"`{', '.join(made.key_columns)}` does not tell items apart: {made.shared_keys:,} of the fetched items "
+            "share theirs with another one. Labels come back by se_task."
         )
     if made.fetched.missing_scores:
         lines.append(f"{those_with(made.fetched.missing_scores, 'item')} no score: ranked last.")
@@ -313,9 +313,9 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
             lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
         lines += _left_out(made.left_out, made.key_columns)
         if seen := made.zero_or_one:
-            it = "it" if len(seen) == 1 else "each"
-            what = f"Shown, though only 0 and 1 are in {it}: {', '.join(seen)}."
-            lines.append(f"{what} If that is the answer, --columns names what to show.")
+            column = "a column" if len(seen) == 1 else "columns"
+            told = f"Annotators see {column} of only 0 and 1: {', '.join(seen)}."
+            lines.append(f"{told} If that is the answer, choose columns with --columns.")
     folder, taker = str(study), "judge" if for_judge else "evaluate"
     following = export_tasks(folder) if export is None else take_in(folder, back, taker)
     return [*lines, f"Next: {following.command}"]
@@ -329,11 +329,10 @@ def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:
     for reason, many, one in _REASONS:
         if names := [name for name, cause in why.items() if cause == reason]:
             told.append(f"{', '.join(names)} ({one if len(names) == 1 else many})")
-    lines = [f"Left out of the tasks: {'; '.join(told)}. --columns names what to show."]
+    lines = [f"Left out of the tasks: {'; '.join(told)}. Choose columns with --columns."]
     if keys := ",".join(name for name in key if name in why):
         lines.append(
-            "Answers come back by se_task. The key is in selection.parquet: labels made elsewhere join by it, with "
-            f"`evaluate --on {keys}`."
+            f"Answers come back by se_task. Labels made elsewhere join by the key, with `evaluate --on {keys}`."
         )
     return lines
 

@@ -122,7 +122,7 @@ def test_without_labels_no_half_width_is_reached(study, tmp_path, capsys):
     status, out = said(capsys, "evaluate", study, "--labels", tie)
     assert status == 0, out
     for shown in (out, (study / "report.html").read_text(encoding="utf-8")):
-        assert "Half-width reached" not in shown
+        assert "Widest bounds" not in shown
         assert "No planned item has a label yet" in shown
     low, high = Study(study).evaluation().curve.envelope.at([1, 1_500, 3_000])
     assert (low.tolist(), high.tolist()) == ([0, 0, 0], [1, 1_500, 3_000])  # the bounds of any list, as it says

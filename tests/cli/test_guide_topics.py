@@ -48,8 +48,15 @@ def test_guide_searches_for_what_is_no_topic(capsys):
     for word in ("zymurgy", " ", "ecall"):
         assert run(["guide", word]) == 2
         err = capsys.readouterr().err
-        assert err.startswith(f"streameval: no guide is named '{word}', and none has it. Hint: there are adopt, ")
+        said = "and no section has all these words. Hint: there are adopt, "
+        assert err.startswith(f"streameval: no guide is named '{word}', {said}")
         assert err.count("\n") == 1
+
+
+def test_words_that_stand_apart_are_found(capsys):
+    for words in (["tie", "hash"], ["hash", "ties"]):
+        assert run(["guide", *words]) == 0
+        assert "streameval guide order" in capsys.readouterr().out
 
 
 def test_words_need_no_quotes(capsys):

@@ -113,7 +113,7 @@ def test_the_journey_is_what_its_commands_name(here, step, export):
     answered(here, export)
     command = after(out).replace("labels-*.csv", "labels-1-Ann.csv")  # as a shell would
     out = step(command)
-    assert "Half-width reached" in out
+    assert "Widest bounds" in out
     out = step(after(out))
     assert "/best (1 file)" in out
     assert sorted(path.name for path in (here / "best").iterdir())[-1] == "part-00000.parquet"

@@ -91,8 +91,8 @@ def comments(folder):
 
 @pytest.mark.parametrize(
     ("method", "rises", "weakens"),
-    [("loguniform", False, ""), ("paula", False, "Of the claim: the band holds wherever the assumption does."),
-     ("paula", True, "Of the claim: the band is a picture and not a bound.")],
+    [("loguniform", False, ""), ("paula", False, "Of the claim: the bounds hold only under an assumption."),
+     ("paula", True, "Of the claim: the bounds prove nothing.")],
 )  # fmt: skip
 def test_comments_of_bounds_say_what_weakens_them(study, method, rises, weakens):
     truth = (np.arange(N) < 0.6 * N).astype(np.int8)
@@ -103,7 +103,7 @@ def test_comments_of_bounds_say_what_weakens_them(study, method, rises, weakens)
     told = comments(folder)
     for place in (("curve", "precision_lower"), ("envelope", "yield_upper"), ("metrics", "lower")):
         assert told[place].endswith(weakens or told[place])
-        assert ("band" in told[place]) == bool(weakens)
+        assert ("Of the claim" in told[place]) == bool(weakens)
 
 
 @pytest.mark.parametrize(

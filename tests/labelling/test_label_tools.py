@@ -360,7 +360,7 @@ def test_people_who_share_a_computer_do_not_share_their_answers(tmp_path):
                f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", f"file://{path}"]  # fmt: skip
     dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     said = json.loads(unescape(re.search(r'<pre id="found">(.*?)</pre>', dom, re.DOTALL)[1]))
-    assert said["nameless"] == ["0 of 3 answered", None, "Your name first: answers are kept and saved under it."]
+    assert said["nameless"] == ["0 of 3 answered", None, "Enter your name first: answers are saved under it."]
     assert (said["bob"], said["anna"], said["over"], said["after"]) == (
         "0 of 3 answered", "2 of 3 answered", "0 of 3 answered", "1 of 3 answered")  # fmt: skip
     assert [line.split(",")[1:4] for line in said["annas"].split()[1:]] == [["1", "1", '"Anna"'], ["2", "0", '"Anna"']]

@@ -51,7 +51,7 @@ def test_ppdb_human(real):
     assert round(100 * np.min((high / precision - 1)[beyond]), 2) == -0.21
     assert curve.diagnostics["rises"] == 36
     assert curve.claim.coverage == "none"
-    assert "conditional" in curve.findings[0]
+    assert "proves nothing here" in curve.findings[0]
     assert "contradict A.2 taken literally" in curve.findings[0]
     assert not curve.diagnostics["assumptions"]["A.2"]["beyond_noise"]
 

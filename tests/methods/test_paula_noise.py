@@ -187,7 +187,7 @@ def test_the_same_study_either_way(ranking, tmp_path):
     assert "assume" not in plain.parameters
     found = judged(tmp_path / "b", labels)
     assert found.summary["claim"]["confidence"] == 0.9
-    assert "with probability 0.9" in ReportedStudy("b", made, found).page()
+    assert "with 90 % confidence" in ReportedStudy("b", made, found).page()
     other = judged(tmp_path / "a", labels)
     names = ["rank", "independent_lower", "independent_upper"]
     beyond = other.curve_table.select(names).drop_null()

@@ -272,7 +272,7 @@ def test_the_claim_says_which_share_two_people_were_given(short, opened, capsys)
     assert run(["evaluate", str(study)]) == 0
     out = capsys.readouterr().out
     line = "25.0% of the tasks, drawn at random, are given to two people; where these differ, a third decides."
-    assert f"Agreement on {len(twice)} items with several votes: 100.0% of pairs" in out
+    assert f"On {len(twice)} items with several votes, 100.0% of pairs of votes agree" in out
     assert line in out
     assert line in (study / "report.html").read_text()
     streameval.select(study, export=study.parent / "t.csv", ask="Is it?")  # what is asked anew keeps it

@@ -242,7 +242,7 @@ def test_columns_of_nothing_but_0_and_1_are_named(tmp_path, capsys):
     pq.write_table(table.select(["id", "good", "more"]), tmp_path / "list.parquet")
     streameval.plan(tmp_path / "list.parquet", study, budget=100, seed=1)
     assert run(["select", str(study), "--export", str(tmp_path / "tasks.csv")]) == 0
-    said = "Shown, though only 0 and 1 are in it: good. If that is the answer, --columns names what to show."
+    said = "Annotators see a column of only 0 and 1: good. If that is the answer, choose columns with --columns."
     assert said in capsys.readouterr().out.splitlines()
     assert streameval.select(study, export=tmp_path / "asked.csv", columns=["good"]).zero_or_one == ()
 

@@ -148,7 +148,7 @@ def test_what_is_no_random_draw_has_estimates_and_promises_nothing(listed, tmp_p
     assert said.startswith("These bounds promise nothing: ")
     assert "assumed" not in said
     assert run(["show", str(tmp_path / "study"), "precision@50"]) == 0
-    assert "The band is a picture and not a bound.\n" in capsys.readouterr().out
+    assert "The bounds prove nothing.\n" in capsys.readouterr().out
     assert streameval.Study(tmp_path / "study").evaluation().curve.claim.coverage == "none"
     assert run(["cut", str(tmp_path / "study"), "precision:.5", "--out", str(tmp_path / "cut")]) == 2
 

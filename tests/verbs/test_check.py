@@ -295,7 +295,7 @@ def test_every_inconclusive_answer_says_what_may_decide_it(tmp_path, capsys, one
             assert (one.outcome == ("waiting" if missing else "inconclusive")) == bool(one.decides)
             assert one.labels is None or one.decides == f"about {one.labels:,} in all"
         if missing:
-            assert {one.decides for one in found} == {f"{missing} planned ones are missing"}
+            assert {one.decides for one in found} == {f"{missing} planned labels are missing"}
         else:
             assert found.checked[1].decides == f"all {n_items:,} items"
             assert found.checked[2].decides == "no forecast: the estimate is too close"

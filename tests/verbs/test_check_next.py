@@ -140,10 +140,10 @@ def test_conditions_that_are_open_are_offered_as_a_question_with_the_labels_that
     streameval.plan(str(folder), "study", seed=4, budget=300)
     with_tables(Path("study"), answered("study", truth, "all.parquet"))
     said = said_alone(capsys, "study", asked)
-    assert said == f"`streameval plan --study study --for '{asked}'` asks this alone"
+    assert said == f"`streameval plan --study study --for '{asked}'` asks this as a question of its own"
     (one,) = streameval.check("study", asked)
     forecast = one.labels - Study("study").evaluation().summary["account"]["labelled"]
-    assert one.decides == f"about {forecast:,} more, asked alone"
+    assert one.decides == f"about {forecast:,} more labels, asked alone"
     taken = []
     for seed in (11, 12, 13)[: examples(1, 3)]:
         shutil.copytree("study", f"seed{seed}/study")
@@ -166,7 +166,7 @@ def test_one_forecast_is_made_of_one_condition_wherever_it_is_said(tmp_path, mon
     (one,) = streameval.check("study", asked)
     said = said_alone(capsys, "study", asked)
     labelled = Study("study").evaluation().summary["account"]["labelled"]
-    assert one.decides == f"about {one.labels - labelled:,} more, asked alone"
+    assert one.decides == f"about {one.labels - labelled:,} more labels, asked alone"
     assert "about" not in said
     assert run(["check", "study", asked]) == 5
     assert capsys.readouterr().out.count("about ") == 1
@@ -213,7 +213,7 @@ def test_a_forecast_of_several_conditions_is_said_to_be_of_all_of_them(tmp_path,
     ]
     first, second = streameval.check("study", near)
     assert first.decides == second.decides
-    assert first.decides.endswith(" more, asked with the others")
+    assert first.decides.endswith(" more labels, asked with the others")
     assert said_alone(capsys, "study", *near).endswith(" asks these alone, together")
     (alone,) = streameval.check("study", near[0])
     assert alone.labels < first.labels

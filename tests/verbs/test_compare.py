@@ -193,7 +193,7 @@ def test_rules_that_differ_share_no_number_of_positives(items, tmp_path, capsys)
         low, high = side.curve.envelope.at([N])
         assert low[0] <= positives[name] <= high[0]
     assert run(["compare", str(tmp_path / "good"), str(tmp_path / "noisy")]) == 0
-    assert "Labels were not judged alike (a: any; b: all)" in capsys.readouterr().out
+    assert "The labels of a and b were judged by different rules (a: any; b: all)" in capsys.readouterr().out
 
 
 def test_it_says_what_labels_of_what_changed_would_take(studies, capsys):

@@ -141,7 +141,7 @@ def test_of_a_night_only_labels_and_their_envelope_are_read(days, tmp_path):
         (folder / f"{name}.parquet").unlink()
     assert streameval.monitor(folder, "precision@score:0.5").rows == expected
     (folder / "envelope.parquet").unlink()
-    with pytest.raises(StreamevalError, match=r"envelope.parquet: no results yet"):
+    with pytest.raises(StreamevalError, match=r"envelope.parquet: a file of the results is missing"):
         streameval.monitor(folder, "precision@score:0.5")
 
 

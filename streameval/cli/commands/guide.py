@@ -98,16 +98,15 @@ def _meaning(parameter: Field[Any], types: Mapping[str, Any]) -> str:
 
 def _search(word: str, pages: dict[str, str], output: Output) -> None:
     """List the sections that have a word, or one that begins with it: of guides that speak most of it first."""
-    spaced = r"\s+".join(map(re.escape, word.split()))
-    pattern = re.compile(rf"(?<!\w){spaced}", re.IGNORECASE)
-    found = {topic: _sections_with(pattern, text) for topic, text in pages.items() if spaced}
-    found = {topic: sections for topic, sections in found.items() if sections}
-    if not found:
-        raise InputError(f"no guide is named '{word}', and none has it", f"there are {', '.join(pages)}")
+    words = [*map(re.escape, word.split())]
+    found = _found([r"\s+".join(words)], pages) or _found(words, pages)
+    if not words or not found:
+        raise InputError(f"no guide is named '{word}', and no section has all these words",
+                         f"there are {', '.join(pages)}")  # fmt: skip
 
     def weight(topic: str) -> tuple[bool, float]:
         times = sum(times for _, times in found[topic])
-        return bool(pattern.search(found[topic][0][0])), times / len(pages[topic])
+        return _has(words, found[topic][0][0]), times / len(pages[topic])
 
     best = {topic: found[topic] for topic in sorted(found, key=weight, reverse=True)}
     rows = [
@@ -120,10 +119,22 @@ def _search(word: str, pages: dict[str, str], output: Output) -> None:
     output.say({"word": word, "sections": rows}, lines)
 
 
-def _sections_with(pattern: re.Pattern[str], text: str) -> list[tuple[str, int]]:
-    """Headings of sections in which a pattern occurs, and how often: those that name it first, then by count."""
-    parts = [(body.partition("\n")[0], len(pattern.findall(body))) for body in _sections(text)]
-    return sorted((one for one in parts if one[1]), key=lambda one: (not pattern.search(one[0]), -one[1]))
+def _found(words: list[str], pages: dict[str, str]) -> dict[str, list[tuple[str, int]]]:
+    """Find the sections in which all words begin a word: headings and how often, those that name the words first."""
+    found = {}
+    for topic, text in pages.items():
+        parts = [(body.partition("\n")[0], _times(words, body)) for body in _sections(text) if _has(words, body)]
+        if parts:
+            found[topic] = sorted(parts, key=lambda part: (not _has(words, part[0]), -part[1]))
+    return found
+
+
+def _times(words: list[str], text: str) -> int:
+    return sum(len(re.findall(rf"(?<!\w){word}", text, re.IGNORECASE)) for word in words)
+
+
+def _has(words: list[str], text: str) -> bool:
+    return all(re.search(rf"(?<!\w){word}", text, re.IGNORECASE) for word in words)
 
 
 def _sections(text: str) -> list[str]:

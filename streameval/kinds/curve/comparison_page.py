@@ -16,7 +16,7 @@ from streameval.kinds.curve.page import metric_name
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
 from streameval.reporting.layout import Section, document, folded, highlight, soft, table
-from streameval.reporting.sentences import band_meaning, estimate_sentence
+from streameval.reporting.sentences import estimate_sentence
 from streameval.reporting.simulation import kind_of
 from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
@@ -46,8 +46,8 @@ def _established(found: Comparison) -> str:
         return _of_one_list(found)
     if not found.agree:
         return (
-            "Nothing is established: both hold the same items, but their bounds on how many of these are positive "
-            "exclude each other: their labels disagree, or a band has failed."
+            "Nothing is established. Both hold the same items, but their bounds on the number of positives exclude "
+            "each other, so their labels disagree or bounds have failed."
         )
     rank = found.curves.column("rank").to_numpy()
     higher = np.array([one or "" for one in found.curves.column("higher").to_pylist()])
@@ -86,7 +86,7 @@ def _of_one_list(found: Comparison) -> str:
     says = f"their bounds exclude each other at {excluded:,} of {found.curves.num_rows:,} cutoffs"
     if not found.alike:
         return f"{opening}, yet {says}."
-    return f"{opening}, so there is no difference to find, yet {says}: their labels disagree, or a band has failed."
+    return f"{opening}, yet {says}, so their labels disagree or bounds have failed."
 
 
 def _rules(found: Comparison) -> str:
@@ -94,16 +94,14 @@ def _rules(found: Comparison) -> str:
     if found.alike:
         return ""
     return (
-        f" Labels were not judged alike (a: {found.a.judged}; b: {found.b.judged}), so a difference may come from the "
-        "judging."
+        f" The labels of a and b were judged by different rules (a: {found.a.judged}; b: {found.b.judged}), so a "
+        "difference may come from the rules."
     )
 
 
 def claim_sentence(found: Comparison) -> str:
     """Say what the bounds on the differences promise."""
-    meaning = band_meaning(found.claim).replace("the band holds", "all bounds hold")
-    sentence = f"{meaning[0].upper()}{meaning[1:]} ({found.lists}){found.claim.condition}."
-    return f"{sentence} {found.claim.caution}".rstrip()
+    return f"{found.claim.promise} ({found.lists[0].upper()}{found.lists[1:]}.) {found.claim.caution}".rstrip()
 
 
 def _short(value: float | None) -> float | None:

@@ -76,11 +76,11 @@ def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path, miss
 def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[str, Any]) -> None:
     if curve.proves:
         return
-    why = curve.findings[0].rstrip(".") if curve.findings else "they contradict each other"
+    why = curve.findings[0].rstrip(".") if curve.findings else "The bounds contradict each other"
     hint = "`streameval report` shows all that the labels say about it"
     if curve.claim.coverage == "none":
         hint = str(way_out(plan, summary, str(folder)))
-    raise StudyError(f"{folder}: the bounds of this evaluation prove nothing: {why}", hint)
+    raise StudyError(f"{folder}: nothing can be cut, as its bounds prove nothing. {why}", hint)
 
 
 def _chosen(curve: Curve, target: Cutoff) -> int:

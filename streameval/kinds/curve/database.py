@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.reporting.sentences import band_meaning
 from streameval.slices.files import slice_tables
 from streameval.study import Study
 from streameval.study.database.writer import Database, database, macro_statements
@@ -45,7 +44,7 @@ def _contents(folder: Study, plan: Plan | None, evaluation: Evaluation) -> tuple
     tables["provenance"] = _provenance(plan, evaluation)
     claim = evaluation.curve.claim
     weaker = claim.caution or claim.coverage in ("none", "conditional")
-    return tables, f"Of the claim: {band_meaning(claim)}. {claim.caution}".rstrip() if weaker else ""
+    return tables, f"Of the claim: {claim.meaning}. {claim.caution}".rstrip() if weaker else ""
 
 
 def _slices(plan: Plan | None, evaluation: Evaluation) -> dict[str, pa.Table]:

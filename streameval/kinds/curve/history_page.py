@@ -24,9 +24,9 @@ def sentences(history: DayHistory) -> list[str]:
     right = about == TRUTH and not settings.question.get("label_error")
     return [
         f"With probability {settings.confidence:.6g}, {whose} lies inside all bounds of this history, and every fall "
-        "or rise of the mean that it names is true, however many days it gets and however often one looks; assumed: "
-        "only that each day was drawn afresh, that the items drawn are the ones that were labelled, "
-        f"{'that every label is right, ' if right else ''}and that no day was left out because of its labels.",
+        "or rise of the mean that it names is true, however many days there are and however often one looks. This "
+        "holds if each day was drawn afresh, the drawn items are the ones that were labelled, "
+        f"{'every label is right, ' if right else ''}and no day was left out because of its labels.",
         *_changes(history),
         *(_contradiction(row) for row in history.rows if row["contradiction"] is not None),
         *([_run(history)] if history.rows else []),
@@ -41,8 +41,8 @@ def _run(history: DayHistory) -> str:
     if last["run_lower"] is None:
         return (
             f"{since}the bounds on mean precision {history.place_in_list} contradict themselves, which happens in "
-            f"fewer than {1 - settings.confidence:.1%} of histories: check that every day was drawn afresh, and its "
-            "labels are of its items."
+            f"fewer than {1 - settings.confidence:.1%} of histories. Check that every day was drawn afresh, and that "
+            "its labels are of its items."
         )
     against = {
         None: "",
@@ -62,8 +62,8 @@ def _contradiction(row: dict[str, Any]) -> str:
         else "precision from 0 to 1" if even else "the bounds at the confidence of the day, which do not"
     )  # fmt: skip
     return (
-        f"The bounds of the study of {row['day']} contradict themselves{even}, as happens by chance on some days; the "
-        f"day counts all the same, with {instead}: to leave it out would depend on its labels."
+        f"The bounds of the study of {row['day']} contradict themselves{even}, as happens by chance on some days. The "
+        f"day counts all the same, with {instead}, because leaving it out would depend on its labels."
     )
 
 
@@ -73,8 +73,8 @@ def news(history: DayHistory) -> list[str]:
         return ["Nothing was added: the history has these days and these labels."]
     fresh = [row for row in history.rows if row["day"] in history.added]
     lines = [
-        f"{row['day']} counts with {_labels(row)} labels: its bounds allow for whatever the missing ones say. Give the "
-        "study again when more are in."
+        f"{row['day']} counts with {_labels(row)} labels: its bounds allow for any missing ones. Give the study again "
+        "when more are in."
         for row in fresh
         if row["missing"]
     ]

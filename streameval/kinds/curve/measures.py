@@ -183,7 +183,7 @@ def labels_needed(bounds: Bounds, wanted: float, result: Evaluation) -> tuple[in
     (lower, estimate, upper), account, n_items = bounds, result.summary["account"], result.curve.n_items
     labelled, width, distance = int(account["labelled"]), upper - lower, abs(estimate - wanted)
     if account.get("missing", 0):
-        return None, f"{account['missing']:,} planned ones are missing"
+        return None, f"{account['missing']:,} planned labels are missing"
     if math.isnan(distance) or not labelled or not math.isfinite(width):
         return None, "no forecast: nothing is estimated"
     if distance < 0.02 * width:

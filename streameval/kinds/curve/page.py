@@ -43,7 +43,7 @@ from streameval.reporting.layout import (
     table,
 )
 from streameval.reporting.next_step import after_curve
-from streameval.reporting.sentences import TIES, band_meaning, estimate_sentence, half_width_sentence, page_verdict
+from streameval.reporting.sentences import TIES, estimate_sentence, half_width_sentence, page_verdict
 from streameval.reporting.text import NOTHING, Columns
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
@@ -162,8 +162,8 @@ def _order(plan: Plan | None) -> str:
 
 
 def _meaning(shown: Sequence[ReportedStudy]) -> str:
-    meanings = {band_meaning(study.evaluation.curve.claim) for study in shown}
-    return f" {meanings.pop().capitalize()}." if len(meanings) == 1 else " What each band claims is said above."
+    claims = {study.evaluation.curve.claim.meaning for study in shown}
+    return f" {claims.pop().capitalize()}." if len(claims) == 1 else " What each curve proves is said above."
 
 
 def _chart(figure: Figure, more: str = "") -> Section:
@@ -369,7 +369,7 @@ def _figures(shown: Sequence[ReportedStudy], marks: Literal["picked", "none"] = 
         ("labels", "Where labels were spent", "Labels per quarter of a decade of ranks.", _labels,
                lambda rows: bar_chart(rows, last)),
         ("local", "Local precision", "Share of positives among the labels around each rank, where there are 5 or "
-               "more. That it never rises is what the PAULA paper assumes.", _local,
+               "more. The PAULA paper assumes that it never rises.", _local,
                lambda rows: share_chart(rows, last)),
     ]  # fmt: skip
     stills = {"precision": curves[0].picture()} if len(curves) == 1 else {}

@@ -13,7 +13,6 @@ from streameval.kinds.results import Decision, StudyResult
 from streameval.questions import Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.reporting.next_step import way_out
-from streameval.reporting.sentences import promise
 from streameval.reporting.standing import Standing
 from streameval.reporting.text import NextStep, Paragraph, Text
 from streameval.slices.files import SLICES, SliceResult
@@ -142,4 +141,4 @@ class SliceOfCurve(SliceResult):
 
 
 def _promise(result: Evaluation | SliceResult) -> str:
-    return f"{promise(result.claim)}. {result.claim.caution}".rstrip()
+    return f"{result.claim.promise} {result.claim.caution}".rstrip()

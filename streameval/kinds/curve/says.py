@@ -10,7 +10,6 @@ from streameval.questions.printed import UNKNOWN
 from streameval.reporting.label_lines import agreement_lines, given_again, label_lines, trouble
 from streameval.reporting.next_step import after_curve, way_out
 from streameval.reporting.sentences import (
-    band_meaning,
     estimate_sentence,
     half_width_sentence,
     remarks,
@@ -52,7 +51,7 @@ def lines(study: Path, found: Evaluation) -> list[Paragraph]:
         "",
         said.table,
         Picture(found.curve),
-        f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
+        "Precision among the first k items.",
         *_overall(found.metrics.to_pylist()),
         *_slices(found.slices, found.summary.get("by")),
         "",

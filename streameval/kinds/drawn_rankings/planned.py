@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from streameval.kinds.drawn_rankings.says import WHATEVER_IT_SAYS
 from streameval.kinds.planned import Planned, PlanText
 from streameval.reporting.next_step import first_step
 from streameval.text import number_of
@@ -24,10 +25,7 @@ class SamplePlanText(PlanText):
         made, options = planned.plan, planned.options
         drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
         judge, per = options.get("judge"), ",".join(made.notes["per"])
-        judged = (
-            f"'{judge}' is the judge of every ranking: bounds hold whatever it says, and only their width depends on "
-            "it. People should not see its answers."
-        )
+        judged = f"'{judge}' is the judge of every ranking: {WHATEVER_IT_SAYS}. People should not see its answers."
         first = {name: options[name] for name in ("per", "rankings", "at") if name in options}
         again = {name: ",".join(map(str, value)) if isinstance(value, tuple | list) else value
                  for name, value in {**first, **options, "seed": made.seed}.items()}  # fmt: skip

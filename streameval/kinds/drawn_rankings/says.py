@@ -12,25 +12,25 @@ from streameval.text import number_of
 
 _IF_RIGHT = ", and those of recall, average precision and nDCG if the table of positives is right"
 _IF_COMPLETE = f"{_IF_RIGHT} and complete"
-WHATEVER_IT_SAYS = "they hold whatever it says, and only their width depends on it"
 NORMAL = (
-    "The normal interval is that of each mean alone, and an approximation: where nearly all rankings are 0, or nearly "
-    "all are 1, it misses far more often than it says, and where all drawn rankings are alike its width is 0."
+    "The normal interval is an approximation for each mean alone. It misses far more often than it says where nearly "
+    "all rankings are 0 or nearly all are 1, and its width is 0 where all drawn rankings are alike."
 )
 UNKNOWN = (
-    "Average precision, recall and nDCG depend on items below the first k, about which these labels say nothing: "
-    "nothing is claimed about them."
+    "Nothing is claimed about average precision, recall and nDCG: they depend on items below the first k, about which "
+    "these labels say nothing."
 )
-TIED = "Tied items stand in a fixed, arbitrary order (by a hash of where they are stored); the means are of that order."
+TIED = "Tied items stand in a fixed, arbitrary order (by a hash of where they are stored). The means are of that order."
 
 
+WHATEVER_IT_SAYS = "bounds hold whatever it says, and only their width depends on it"
 _COMPLETE = (
     "Bounds on these three hold if it is right, and if it and the labels have every positive of the drawn rankings, "
     "as was stated."
 )
 _INCOMPLETE = (
-    "If it is right, upper bounds on these three hold whatever else is positive; lower ones are 0 unless the table is "
-    "stated to be complete: to have, with the labels, every positive of the drawn rankings."
+    "If it is right, upper bounds on these three hold whatever else is positive. Lower bounds are 0 unless the table "
+    "is stated to be complete, that is, to have with the labels every positive of the drawn rankings."
 )
 
 
@@ -53,8 +53,8 @@ def sample_table(found: Result) -> Columns:
 def remarks(summary: Mapping[str, Any]) -> list[str]:
     """Say what to know of the means."""
     judge = summary.get("judge")
-    text = f"The bounds use what '{judge}' says of every ranking, as a judge: {WHATEVER_IT_SAYS}. "
-    text += "The last column has the width that the same labels give without it."
+    text = f"'{judge}' is the judge of every ranking: {WHATEVER_IT_SAYS}. "
+    text += "The last column is the width of the bounds without it."
     return [*([] if judge is None else [text]), NORMAL, UNKNOWN if summary.get("pool") is None else _pooled(summary),
             *([] if summary["ranking"]["score"] is None else [TIED])]  # fmt: skip
 

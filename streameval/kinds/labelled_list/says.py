@@ -27,8 +27,9 @@ def text(found: Evaluation) -> Text:
     summary, by_name = found.summary, headlines(found.metrics.to_pylist())
     cuts = [row for row in by_name.values() if row["metric"] == "precision_at"]
     missed = f", {summary['misses']:,} more were never returned" if summary["misses"] else ""
+    items = number_of(summary["n_items"], "item")
     remarks = [
-        f"Items: {summary['n_items']:,}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
+        f"{items}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
         *meaning_lines(summary),
         *([TIES] if summary["ties"] == "open" else []),
         *_reversed(summary["ranking"], by_name.get(("roc_auc", ""))),

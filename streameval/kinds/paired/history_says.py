@@ -20,10 +20,10 @@ def sentences(history: ComparisonHistory) -> list[str]:
     whose = "the truth" if of_truth else "what the annotators of each would say"
     return [
         f"With probability {settings.confidence:.6g}, {whose} lies inside the bounds of all comparisons of this "
-        "history, however many come and however often one looks; assumed: only that each was drawn afresh once both of "
-        "its rankings were fixed, that the items drawn are the ones that were labelled, "
-        f"{'that every label is right, ' if of_truth else ''}and that no comparison was left out, or put in another "
-        "place, because of its labels.",
+        "history, however many come and however often one looks. This holds if each was drawn afresh once both of its "
+        "rankings were fixed, the drawn items are the ones that were labelled, "
+        f"{'every label is right, ' if of_truth else ''}and no comparison was left out, or put in another place, "
+        "because of its labels.",
         *_counts(history),
         *(_of_one(history, row) for row in history.rows if row["number"] in history.given),
     ]
@@ -34,8 +34,9 @@ def _counts(history: ComparisonHistory) -> Iterator[str]:
     if history.settings.watched.demand is not None:
         counts = {one: outcomes.count(one) for one in ("pass", "fail", "inconclusive")}
         yield (
-            f"Of {number_of(len(outcomes), 'comparison')}, {counts['pass']:,} proven to meet "
-            f"{history.settings.measure}, {counts['fail']:,} proven not to, {counts['inconclusive']:,} undecided."
+            f"Proven to meet {history.settings.measure}: {counts['pass']:,} of "
+            f"{number_of(len(outcomes), 'comparison')}. Proven not to: {counts['fail']:,}. "
+            f"Undecided: {counts['inconclusive']:,}."
         )
 
 
@@ -57,8 +58,8 @@ def news(history: ComparisonHistory) -> list[str]:
     if not history.added:
         return ["Nothing was added: the history has these studies and these labels."]
     return [
-        f"{row['study']} counts with {_labels(row)} labels: its bounds allow for whatever the missing ones say. Give "
-        "it again when more are in."
+        f"{row['study']} counts with {_labels(row)} labels: its bounds allow for any missing ones. Give it again when "
+        "more are in."
         for row in history.rows
         if row["number"] in history.added and row["missing"]
     ]

@@ -15,8 +15,9 @@ from streameval.text import escaped
 _WIDTH, _ROW, _LEFT, _ARROW = 244, 30, 76, 8  # in pixels: the scale, a cutoff, its name, an arrow at the scale's end
 _ROUND = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)  # ends of scales
 _KEY = (
-    "Thick: the bounds on the difference, as a share of the larger top. Thin: how far the items that changed sides "
-    "could move it, B's own to the right and A's own to the left; with an arrow where that is beyond the scale."
+    "Thick bars are the bounds on the difference, as a share of the larger top. Thin bars show how far the items that "
+    "changed sides could move it: those only in B to the right, those only in A to the left. An arrow points beyond "
+    "the scale."
 )
 _B, _A = "#2f6db0", "#a2410f"
 

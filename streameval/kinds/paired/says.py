@@ -14,7 +14,7 @@ from streameval.study.results import Result
 from streameval.text import number_of, printable
 from streameval.types import Plan
 
-_CERTAIN = "These bounds are certain: a changed item without a label counts as what is worst for each of them"
+_CERTAIN = "These bounds are certain, as a changed item without a label counts as the worst for each of them"
 _BETTER = {"b": "B", "a": "A"}
 
 
@@ -105,16 +105,19 @@ def promise(found: Result) -> str:
 def _promised(found: Result) -> str:
     claim = found.summary["claim"]
     if claim["coverage"] == "none":
-        return ("These bounds promise nothing: a ranking was made with labels that are reused here. Planned anew into "
-                "another folder, with a seed of its own, those are counted exactly, and bounds hold.")  # fmt: skip
+        return (
+            "These bounds prove nothing, because a ranking was made with labels that are reused here. Plan the "
+            "comparison into another folder with a new seed: it counts those labels exactly, and its bounds hold."
+        )
     if claim["confidence"] == 1.0:
         exact = all(row["lower"] == row["upper"] for row in found.tables["differences"].to_pylist())
         certain = "Exact: every item that changed sides has a label" if exact else _CERTAIN
         return f"{certain}{found.claim.if_right}. {found.caution}".rstrip()
     once = found.summary["parameters"]["look"] == "one"
-    when = "(one look: labels that are missing only widen them)" if once else "whenever they are looked at"
-    return (f"The bounds at all cutoffs hold together with probability {claim['confidence']:g}{' ' if once else ', '}"
-            f"{when}; assumed: {found.claim.assumed}. {found.caution}").rstrip()  # fmt: skip
+    when = "" if once else ", whenever one looks"
+    only = " They are for one look: missing labels only widen them." if once else ""
+    held = f"The bounds at all cutoffs hold at once with {100 * claim['confidence']:.6g} % confidence{when}"
+    return f"{held}{found.claim.condition}.{only} {found.caution}".rstrip()
 
 
 def text(found: Result, plan: Plan | None = None, study: str = "STUDY") -> Text:
@@ -136,20 +139,19 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
 
 def _remarks(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if any(row["gains_missing"] + row["losses_missing"] for row in rows):
-        yield "An item without a label counts as what is worst for each bound."
+        yield "An item without a label counts as the worst for each bound."
     if unknown := "; ".join(place(row["cutoff"]) for row in rows if row["estimate"] is None):
-        yield f"No estimate ({unknown}): of the items that only one side has, none has a label."
+        yield f"There is no estimate at {unknown}: no item that only one side has is labelled."
     if uneven := [row for row in rows if row["items_a"] != row["items_b"]]:
         sizes = ((row["items_b"], row["items_a"], place(row["cutoff"])) for row in uneven)
         named = ", ".join(f"{b:,} in B and {a:,} in A at {at}" for b, a, at in sizes)
-        yield f"The tops are of different sizes ({named}): the difference counts positives, and is none of precision."
+        yield f"The tops differ in size ({named}), so the difference is one of positives, not of precision."
     if any(row["better"] == "neither" for row in rows):
         yield "Neither: the bounds lie within the planned half-width around 0."
     decided = [row for row in rows if row["decided_after"] is not None]
     if decided:
         each = ", ".join(f"{number_of(row['decided_after'], 'label')} at {place(row['cutoff'])}" for row in decided)
-        yield f"Which is better was certain after {each}."
-    yield "These labels are of what changed between the two rankings; they give no curve of either."
+        yield f"It took {each} to decide which is better."
 
 
 def planned_lines(plan: Plan, labelled: int = 0) -> Iterator[str]:
@@ -157,12 +159,16 @@ def planned_lines(plan: Plan, labelled: int = 0) -> Iterator[str]:
     notes, items = plan.notes, plan.table.num_rows
     yield f"{subject(plan)}: {_to_label(items, labelled) if items else _nothing_to_label(plan)}"
     columns = ("cutoffs", "size_a", "size_b", "gains", "losses", "probability")
+    together = 0.0
     for at, (cutoff, of_a, of_b, gains, losses, probability) in enumerate(zip(*map(notes.get, columns), strict=True)):
         alike = f"{(gains + losses) / 2 / max(of_b, 1):.1%} changed"
         share = f" ({alike if of_a == of_b else f'{of_b:,} in B, {of_a:,} in A'})"
         needed = probability * (gains + losses - _known(plan, at))
         labels = f"about {needed:,.0f} labels" if needed else "no label needed"
+        together += needed
         yield f"  at {place(cutoff)}: {gains:,} only in B, {losses:,} only in A{share}: {labels}"
+    if together > items + 1:
+        yield "Cutoffs share items, and a shared item is labelled once."
     yield from _shorter(plan)
     if items:
         yield _planned_width(plan)
@@ -172,7 +178,7 @@ def _to_label(items: int, labelled: int) -> str:
     """Say how many of the planned items people are asked about."""
     left = number_of(items - labelled, "item") if items > labelled else "nothing"
     had = f" {number_of(labelled, 'label')} more {'is' if labelled == 1 else 'are'} there already." * bool(labelled)
-    return f"{left} to label, of those that one top holds and the other does not.{had}"
+    return f"{left} to label, drawn from what only one of the two tops holds.{had}"
 
 
 def _known(plan: Plan, at: int) -> int:
@@ -187,8 +193,8 @@ def _shorter(plan: Plan) -> Iterator[str]:
     """Say so where a list ends before a cutoff: there all of it is its top."""
     for cutoff, a, b in zip(*(plan.notes[name] for name in ("cutoffs", "size_a", "size_b")), strict=True):
         if a != b and Cutoff.of(cutoff).kind != "score":
-            yield (f"{'A' if a < b else 'B'} has {number_of(min(a, b), 'item')} in all: beyond, its top is the whole "
-                   "list, and bounds are of positives, not of precision.")  # fmt: skip
+            yield (f"{'A' if a < b else 'B'} has only {number_of(min(a, b), 'item')}. At larger cutoffs its top is "
+                   "the whole list, and the bounds are on positives, not on precision.")  # fmt: skip
             return
 
 
@@ -197,10 +203,10 @@ def _nothing_to_label(plan: Plan) -> str:
     notes = plan.notes
     if not any((*notes["gains"], *notes["losses"])):
         why = "both tops hold the same items at every cutoff"
-        return f"nothing to label, as {why}: B has exactly as many positives as A."
+        return f"nothing to label, as {why}, so B has exactly as many positives as A."
     within = plan.parameters["within"]
     wide = f"within ±{within}" if notes["size_a"] == notes["size_b"] else f"within ±{within} of the larger top"
-    return f"nothing to label, as so few items changed that every difference is {wide}, whatever they are."
+    return f"nothing to label, as so few items changed that every difference is {wide}, whatever their labels."
 
 
 def _planned_width(plan: Plan) -> str:

@@ -31,7 +31,7 @@ def case_sentence(case: str, labels: LabelForecast) -> str:
     if not case.startswith("if ") and labels.median is None:
         return f"{case[:1].upper()}{case[1:]}."
     if labels.median is None:
-        return f"{most[:1].upper()}{most[1:]} {case}.".lstrip() if most else f"No limit {case}."
+        return f"{most[:1].upper()}{most[1:]} {case}.".lstrip() if most else f"No limit to the labels {case}."
     often = (
         ""
         if labels.nine_in_ten in (None, labels.median, labels.most)
@@ -48,26 +48,29 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
     cases = design.expected()
     lines = [*dict.fromkeys(case_sentence(case, labels) for case, labels in cases)]
     if asking.round != 1 and any(one.startswith("if ") and of.nine_in_ten != of.median for one, of in cases):
-        lines.append(f"The round in which that is reached is asked whole: up to {_rest_of_round(asking)}.")
+        lines.append(f"A round is finished once it is begun: that adds at most {_rest_of_round(asking)}.")
     if asking.budget is not None:
         lines.append(f"It ends after {number_of(asking.budget, 'label')}, answered or not.")
     no_limit = any(labels.median is None and labels.most is None for _, labels in cases)
     if no_limit and asking.zone is None and any(_threshold(one) is not None for one in asking.asked):
-        lines = [f"{one[:-1]}: --zone 0.02 sets one, say." if one.startswith("No limit") else one for one in lines]
+        lines = [f"{one} --zone 0.02, say, sets one." if one.startswith("No limit") else one for one in lines]
     curve = curve_as_sharp(asking, n_items)
     about = "up to about" if any(_expects_no(one, asking) for one in asking.asked) else "about"
     if curve is not None:
         precision, labels = curve
-        lines.append(f"The whole curve, as sharp there, takes {about} {labels:,} if precision is {precision:g} there.")
+        lines.append(
+            f"A curve of the whole list, with bounds as narrow at that rank, takes {about} {labels:,} labels if "
+            f"precision there is {precision:g}."
+        )
     return lines
 
 
 def _rest_of_round(asking: Asking) -> str:
     """Labels that are asked for besides those that decide."""
     if asking.round is not None:
-        return f"{number_of(asking.round - 1, 'label')} more"
+        return number_of(asking.round - 1, "label")
     conditions = sum(1 for question in asking.asked for _ in question.each())
-    return f"{_REST * conditions} labels more on average"
+    return f"{_REST * conditions} labels on average"
 
 
 def costs_of(asking: Asking, n_items: int, ranking: Ranking | None = None) -> list[dict[str, Any]]:

@@ -36,7 +36,7 @@ def evidence(table: pa.Table) -> list[Section]:
         if max(map(len, sides.values())) > 1:
             caption = f"<figcaption>{escaped(question)}</figcaption>"
             drawn.append(f"<figure>{caption}{_picture(question, sides)}</figure>")
-    note = "The evidence for each side after every label, as a part of what decides."
+    note = "The evidence for each side after each label, as a share of what it takes to decide."
     return [Section("Evidence", note, "\n".join(drawn))] if drawn else []
 
 

@@ -26,7 +26,7 @@ from streameval.types import Plan
 
 _IS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 _IS_NOT = {">=": "less than", ">": "at most", "<=": "more than", "<": "at least"}
-_APART = " That is the answer to all, and each line by itself; all lines taken together are wrong more often."
+_APART = " That holds for the answer to all, and for each line by itself. All lines together are wrong more often."
 _WIDE, _ROWS = 24, 8  # of the drawing of a path: characters to either end, and rows
 
 
@@ -124,13 +124,13 @@ def answers_told(rows: Sequence[Mapping[str, Any]], zone: str | None) -> str:
 
 def _width_sentence(question: Question, row: Mapping[str, Any]) -> str:
     low, middle, high = shown_values(row)
-    middle = "" if middle == UNKNOWN else f", estimated {middle}"
+    middle = "" if middle == UNKNOWN else f" The estimate is {middle}."
     so_far = "" if row["outcome"] == "pass" else f" so far, not yet {question.demand}"
     first = subject(question)
     first = f"{first[0].upper()}{first[1:]}"
     if low == high == UNKNOWN:
-        return f"{first} has no bounds yet{middle}: {_counted(row)}."
-    return f"{first} is {low} to {high}{middle}{so_far}."
+        return f"{first} has no bounds yet, after {_counted(row)}.{middle}"
+    return f"{first} is {low} to {high}{so_far}.{middle}"
 
 
 def shown_values(row: Mapping[str, Any]) -> list[str]:
@@ -142,11 +142,11 @@ def shown_values(row: Mapping[str, Any]) -> list[str]:
 def _cut_sentence(question: Question, row: Mapping[str, Any]) -> str:
     lower, labels = row["lower"], _counted(row)
     if row["upper"] == 0:
-        return f"No rank has a precision of {_wanted(question)}: {labels} show that."
+        return f"No rank has a precision of {_wanted(question)}, as {labels} show."
     if not lower:
-        return f"No rank is proven to have a precision of {_wanted(question)} yet: {labels}."
-    return (f"The first {int(lower):,} items have a precision of {_wanted(question)} or more, the deepest rank that "
-            f"was proven, after {labels}.")  # fmt: skip
+        return f"No rank is proven to have a precision of {_wanted(question)} yet, after {labels}."
+    return (f"The first {int(lower):,} items have a precision of at least {_wanted(question)}, after {labels}. "
+            "No deeper rank is proven.")  # fmt: skip
 
 
 def forecast_sentence(summary: Mapping[str, Any]) -> str:
@@ -154,21 +154,21 @@ def forecast_sentence(summary: Mapping[str, Any]) -> str:
     if summary["outcome"] == "open" and (end := summary["ended"]):
         return str(end)
     if reach := summary["reach"]:
-        return f"With {reach['labels']:,} more labels the first {reach['rank']:,} may be proven: a forecast."
+        return f"With {reach['labels']:,} more labels the first {reach['rank']:,} may be proven (a forecast)."
     more = summary["more"]
     median, many, most = (more[name] for name in ("median", "nine_in_ten", "most"))
     left = more.get("left")  # None of an earlier version too
     if summary["outcome"] != "open" or median == 0:
         return ""
-    limit = "" if most is None else f"; {most:,} more decide, whatever they say"
+    limit = "" if most is None else f" {most:,} more decide, whatever they say."
     if median is None and (left is None or most is not None):
-        return f"How many more it takes cannot be told yet{limit}."
+        return f"It is too early to say how many more labels it takes.{limit}"
     if median is None:
-        return f"It may take all {left:,} that are left: half of the time no fewer decide."
+        return f"It may take all {left:,} labels that are left: fewer decide in at most half of all cases."
     often = "" if many in (None, median) else f" (nine times in ten at most {many:,})"
     if many is None and most is None:  # it may never be decided
         often = ", or all that are left" if left is None else f", or all {left:,} that are left"
-    return f"About {median:,} more may decide{often}{limit}."
+    return f"About {median:,} more labels may decide{often}.{limit}"
 
 
 def counted_lines(plan: Plan) -> Iterator[str]:
@@ -197,7 +197,7 @@ def known_lines(plan: Plan, known: KnownItems) -> Iterator[str]:
     yield from changed_lines(many, known.n_changed)
     if plan.judge_sample is not None:
         yield classes_sentence(plan)
-        yield f"{plan.judge_sample.num_rows:,} items were put in order to be asked for, and no others can be."
+        yield f"Only {plan.judge_sample.num_rows:,} items, which were put in order, can be asked for."
 
 
 def changed_lines(known: int, changed: int) -> Iterator[str]:
@@ -205,7 +205,7 @@ def changed_lines(known: int, changed: int) -> Iterator[str]:
     if changed:
         have = "have" if changed > 1 else "has"
         yield (f"Of {number_of(known, 'item')} known when this was planned, {changed:,} {have} another label now, or "
-               "none: only what stands counts.")  # fmt: skip
+               "none. The labels of now count.")  # fmt: skip
 
 
 def promise(found: Result) -> str:
@@ -216,9 +216,9 @@ def promise(found: Result) -> str:
     rest = (rest if len(rows) > 1 else "") + (
         f" Yes also covers what misses the threshold by less than the zone of {zone}." if zone else ""
     )
-    undecided = all(row["outcome"] == "open" and is_condition(row) for row in rows)
+    undecided = all(row["outcome"] == "open" and (is_condition(row) or row["lower"] is None) for row in rows)
     if several := found.summary.get("together", found.summary["parameters"].get("together")):
-        rest += f" All questions of the study that were asked to hold together do so with probability {several}."
+        rest += f" All questions of this study that were asked together hold at once with probability {several}."
     what = "An answer is wrong" if undecided else "Wrong"
     said = f"{what} {seldom(found.summary['claim']['confidence'])}{found.claim.if_right}.{rest}"
     late = late_rule_sentence(found.summary), *late_known_sentences(found.summary.get("known_by_late_rules"))
@@ -259,7 +259,7 @@ def text(found: Result, plan: Plan | None = None, study: str = "STUDY") -> Text:
         [[row["question"], row["outcome"], *(f"{row[name]:,}" for name in counts.values()), *shown_values(row)]
          for row in rows],
     )  # fmt: skip
-    remarks = [*_changes(found), *_estimated_from(found), forecast_sentence(found.summary), *_account(found), _KEPT]
+    remarks = [*_changes(found), *_estimated_from(found), forecast_sentence(found.summary), *_account(found)]
     following = NOTHING if plan is None else after_answers(plan, found, study)
     return Text(verdict(found), promise(found), table, [one for one in remarks if one], following)
 
@@ -279,7 +279,6 @@ def standing(found: Result, plan: Plan, study: str, name: str) -> Standing:
 
 
 _OF_ALL = {"pass": "Yes: all of them hold. ", "fail": "No: not all of them hold. ", "open": ""}
-_KEPT = "These labels answer this question; they were not drawn for a curve, and give none."
 
 
 def verdict(found: Result) -> str:
@@ -299,7 +298,7 @@ def _estimated_from(found: Result) -> list[str]:
         return []
     known = first.get("known") or 0
     also = f", and of {number_of(known, 'item')} known before ({first['known_positives']:,} positive)" if known else ""
-    return [f"{number_of(first['labels'], 'label')} decided it; the estimate is of {account['labelled']:,} "
+    return [f"{number_of(first['labels'], 'label')} decided it. The estimate is of {account['labelled']:,} "
             f"({account['positive']:,} positive), with the {after:,} that came after{also}."]  # fmt: skip
 
 

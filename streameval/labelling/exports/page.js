@@ -84,7 +84,7 @@ function fileDesk() {
   }
   function nameless() {
     if (who) return false;
-    by("trouble").textContent = "Your name first: answers are kept and saved under it.";
+    by("trouble").textContent = "Enter your name first: answers are saved under it.";
     by("who").focus();
     return true;
   }
@@ -99,7 +99,7 @@ function fileDesk() {
   by("who").onkeydown = event => { if (event.key === "Enter") by("who").blur(); };  // a change, if it is one
   by("again").onclick = () => {
     const many = Object.keys(kept.answers).length;
-    if (!confirm("Start over? The " + many + " answers of " + who + " kept here go: save them first.")) return;
+    if (!confirm("Start over? This deletes the " + many + " answers of " + who + " in this browser. Save them first.")) return;
     kept.answers = {}; kept.at = 0; keep(); show();
   };
   by("save").onclick = () => {

@@ -22,13 +22,13 @@ def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
     """Say what the bounds promise, how a judge fared, and what speaks against the labels."""
     if curve.claim.coverage == "none" and method.adaptive:
         return (
-            "This is the first batch of an adaptive plan, and its bounds promise nothing yet: `grow --rest` adds "
-            "the second, and the bounds of both hold with the whole confidence.",
+            "The bounds prove nothing yet, as this is the first batch of an adaptive plan. `grow --rest` adds the "
+            "second, and the bounds from both hold.",
         )
     if curve.claim.coverage == "none":
         return (
-            "The ranking was made by a model that has seen labels reused here: where it put those items depends on "
-            "their labels, so the draw is not random and the bounds promise nothing.",
+            "The bounds prove nothing, because the model that made the ranking has seen labels that are reused here. "
+            "Where it put those items depends on their labels, so the draw is not random.",
         )
     if not curve.envelope.consistent:
         return method.contradicted("The band contradicts itself")
@@ -72,14 +72,14 @@ def _agrees(judge: Mapping[str, Any], n_items: int) -> str:
     if judge["labels"] < n_items:
         top = ", most of which are in the first tenth of the list" if 2 * judge["first_tenth"] > judge["labels"] else ""
         whole = "all items that it answers for" if judge["classes"][-1]["items"] else "the whole list"
-        told += f"{top}; over {whole} that is about {judge['share_of_list']:.0%}"
+        told += f"{top}, and on about {judge['share_of_list']:.0%} of {whole}"
     least = min(
         (one for one in judge["by_rank"] if one["labels"] >= _ENOUGH), key=lambda one: one["share"], default=None
     )
     if least is None or judge["share"] - least["share"] < 3 * _deviation(judge["share"], least["labels"]):
         return f"{told}."
-    return (f"{told}. It agrees least at ranks {least['first']:,} to {least['last']:,}: on {least['share']:.1%} of "
-            f"{least['labels']:,}.")  # fmt: skip
+    return (f"{told}. It agrees least at ranks {least['first']:,} to {least['last']:,}, on {least['share']:.1%} of "
+            f"{least['labels']:,} items.")  # fmt: skip
 
 
 def _deviation(share: float, labels: int) -> float:
@@ -92,15 +92,15 @@ def _saves(curve: Curve, judge: Mapping[str, Any]) -> str:
     reached, without = curve.half_width().alpha, judge["half_width_without"]
     mean, other = _mean_half_width(curve), judge["mean_half_width_without"]
     if 0 < reached <= _HELPS * without:
-        saved = f"Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}"
+        saved = f"The half-width is {reached:.2%} with it and {without:.2%} without"
         if without >= 1:  # at 100 % no number of labels can be told
             return f"{saved}."
         times = (without / reached) ** 2
         more = f"{times:.1f} times the labels" if times >= 1.5 else f"{times - 1:.0%} more labels"
-        return f"{saved}; to reach that without it takes about {more}."
+        return f"{saved}. The same without it would take about {more}."
     if mean <= _HELPS * other:
         than = "hardly" if reached < without else "no"
-        return (f"Where they are widest, the bounds are {than} narrower for it; the mean half-width at ranks 1, e, e² "
-                f"and so on is {mean:.2%}, and {other:.2%} without it.")  # fmt: skip
-    return (f"This judge did not help: the half-width is {reached:.2%} with it and {without:.2%} without; its mean at "
-            f"ranks 1, e, e² and so on is {mean:.2%} and {other:.2%}.")  # fmt: skip
+        return (f"Where they are widest, the bounds are {than} narrower for it. The mean half-width at ranks 1, e, e² "
+                f"and so on is {mean:.2%} with it and {other:.2%} without.")  # fmt: skip
+    return (f"This judge did not help: the half-width is {reached:.2%} with it and {without:.2%} without. Its mean at "
+            f"ranks 1, e, e² and so on is {mean:.2%} with it and {other:.2%} without.")  # fmt: skip

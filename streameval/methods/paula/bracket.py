@@ -141,8 +141,9 @@ def tail_finding(layout: Layout) -> tuple[str, ...]:
     if not unknown:
         return ()
     return (
-        f"Ranks {layout.last[-1] + 1:,} to {layout.n_items:,} are never labelled (open tail): 0 to {unknown:,} "
-        "positives there, estimated like the last window before them; a plan with a closed tail labels a last window.",
+        f"Ranks {layout.last[-1] + 1:,} to {layout.n_items:,} get no labels (open tail) and may hold 0 to {unknown:,} "
+        "positives. The estimate takes them to be like the last window before them. A plan with a closed tail labels "
+        "a window there.",
     )
 
 
@@ -150,18 +151,15 @@ def _headline(coverage: str, diagnostics: dict[str, Any], test: dict[str, Any]) 
     points, crossings, rises = (diagnostics[key] for key in ("grid_points", "crossings", "rises"))
     if test["beyond_noise"]:
         return (
-            f"The assumption fails: {rise_text(test)}, so the PAULA bracket, conditional on A.2, says nothing about "
-            "this list."
+            "The assumption fails, so the PAULA bracket, which needs A.2, says nothing about this list: "
+            f"{rise_text(test)}."
         )
     if coverage != "none":
-        return "The PAULA bracket is conditional on A.2; nothing in the labels contradicts it."
+        return "The PAULA bracket holds if A.2 does, and nothing in the labels contradicts A.2."
     if crossings:
-        why = f"it crosses itself at {crossings:,} of {points:,} grid points"
+        why = f"the bracket crosses itself at {crossings:,} of {points:,} grid points"
     elif rises:
         why = f"windows that must never rise do so at {rises:,} of {points:,} grid points"
     else:
         why = "labels rise where they must not, or do not fit between its bounds"
-    return (
-        f"The PAULA bracket is conditional on A.2, and the data contradict A.2 taken literally: {why}, so what is "
-        "shown is a picture and not a bound."
-    )
+    return f"The PAULA bracket proves nothing here, as the labels contradict A.2 taken literally: {why}."

@@ -130,15 +130,15 @@ def noise_findings(
     """Say what the labels say about the model, in sentences; the most important first."""
     if found["contradicts_never_rising"]:
         return (
-            f"The assumption fails: {rise_text(rise)} ({p_text(rise['p_value'])}), so bounds for labels of never "
-            "rising probability say nothing about this list.",
+            "The assumption fails, so bounds for labels whose probability never rises say nothing about this list: "
+            f"{rise_text(rise)} ({p_text(rise['p_value'])}).",
         )
     if found["contradicts_independence"]:
         test = found["dependence"]
         return (
-            f"The assumption fails: labels depend on their neighbours ({test['near']:,} of {test['pairs']:,} adjacent "
-            f"pairs differ, but {test['far']:,} of as many half a window apart; {p_text(test['p_value'])}), so bounds "
-            "for independent labels say nothing about this list.",
+            "The assumption fails, so bounds for independent labels say nothing about this list: labels depend on "
+            f"their neighbours ({test['near']:,} of {test['pairs']:,} adjacent pairs differ, but {test['far']:,} of as "
+            f"many half a window apart; {p_text(test['p_value'])}).",
         )
     if not consistent:
         return ("The bounds contradict themselves: the labels are not independent, or their probability rises.",)

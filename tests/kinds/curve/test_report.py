@@ -92,7 +92,7 @@ def test_the_page_is_small_and_says_what_it_claims(method, study):
     verdict = re.search(r'<p class="verdict">(.*?)</p>', page).group(1)
     claim = Study(study).evaluation().curve.claim
     assert ("Nothing is proven" in verdict) == (claim.coverage == "none")
-    assert claim.coverage == "none" or claim.assumes[-30:] in verdict
+    assert claim.coverage == "none" or claim.promise in verdict
     assert claim.coverage not in ("none", "conditional") or "proven to be" not in verdict
     assert "streameval plan" in page
     assert "item 17" not in page
@@ -126,7 +126,7 @@ def test_a_verdict_under_an_assumption_is_an_if(tmp_path):
     streameval.plan(items, tmp_path / "s", method="paula(epsilon=0.1, window=5, tail=closed)", seed=0)
     chosen = streameval.select(tmp_path / "s", ranking=items).table.column("rank").to_numpy()
     found = judged(tmp_path / "s", pa.table({"rank": chosen, "label": labels[chosen - 1]}))
-    assert page_verdict(found).startswith("If its assumption holds, the first ")
+    assert page_verdict(found).startswith("If the assumption holds, the precision of the first ")
     assert "contradict" not in page_verdict(found)
 
 

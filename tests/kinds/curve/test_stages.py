@@ -237,7 +237,7 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert run(["select", "s"]) == 0
     found = judged("s", "truth.parquet")
     assert found.curve.claim.coverage == "none"
-    assert "This is the first batch of an adaptive plan" in found.curve.findings[0]
+    assert "this is the first batch of an adaptive plan" in found.curve.findings[0]
     assert CurveResult.of(found).facts(Path("s"))["next"].startswith("`streameval grow s --rest` adds the second batch")
     assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 2
     assert run(["grow", "s", "--rest"]) == 0

@@ -210,7 +210,9 @@ def test_the_journey_with_a_judge_of_rankings(home, capsys):
         assert ("llm" in shown) == (study == "none")
         capsys.readouterr()
         evaluated = found_by(study, "--labels", f"{study}-done.csv")
-        assert ("as a judge: they hold whatever it says" in told_of(study, evaluated)) == (study == "with")
+        assert ("is the judge of every ranking: bounds hold whatever it says" in told_of(study, evaluated)) == (
+            study == "with"
+        )
         page = evaluated.page(study, Study(home / study).plan())
         assert ("without judge" in page) == (study == "with")
         found[study] = evaluated.metrics.to_pylist()

@@ -125,7 +125,9 @@ def test_the_journey_with_pooled_positives(home, capsys):
     alone, _ = bounds()
     assert ("recall_at", 5) not in alone
     upper, said = bounds(*POOL)
-    assert "If it is right, upper bounds on these three hold whatever else is positive; lower ones are 0 unless" in said
+    assert (
+        "If it is right, upper bounds on these three hold whatever else is positive. Lower bounds are 0 unless" in said
+    )
     capsys.readouterr()
     assert run(["evaluate", "st", "--labels", "done.csv", *POOL, "--assume", "complete"]) == 0
     rows = pq.read_table("st/metrics.parquet").to_pylist()

@@ -42,7 +42,7 @@ def test_ties_are_named_only_where_there_are_some(score, stored, short_of_memory
     flags = ["--label", "label", "--score", "score", "--memory", "0.05"]
     assert run(["exact", str(path), *flags, "--out", str(tmp_path / "out")]) == 0
     told = capsys.readouterr().out
-    assert ("Items with the same score leave the order open" in told) == (score == "tied")
+    assert ("Items with the same score have no order" in told) == (score == "tied")
     assert ("ordered range by range" in told) == (stored == "shuffled")
     assert "every number here is exact" in (tmp_path / "out" / "report.html").read_text()
     page = (tmp_path / "out" / "report.html").read_text()

@@ -61,7 +61,9 @@ def differences(study="s"):
 def test_tops_that_are_the_same(lists, capsys, form, at):
     assert plan(form, "same", at=at) == 0
     said = capsys.readouterr().out
-    assert "nothing to label, as both tops hold the same items at every cutoff: B has exactly as many positives" in said
+    assert (
+        "nothing to label, as both tops hold the same items at every cutoff, so B has exactly as many positives" in said
+    )
     assert said.splitlines()[-1] == "Next: streameval evaluate s"
     assert run(["evaluate", "s"]) == 0
     said = capsys.readouterr().out
@@ -110,7 +112,7 @@ def test_bounds_without_a_label_are_certain_and_sharp(lists, look):
                     at=[100, 500, 1_500], within=0.02, look=look, seed=4)  # fmt: skip
     found = streameval.evaluate("s")
     assert found.summary["claim"]["confidence"] == 1
-    assert streameval.check("s", "gain@1500 <= 100").promise.startswith("These bounds are certain: ")
+    assert streameval.check("s", "gain@1500 <= 100").promise.startswith("These bounds are certain, ")
     both, rng = pl.read_parquet("all.parquet"), np.random.default_rng(9)
     for row in found.tables["differences"].to_pylist():
         k = int(row["cutoff"])

@@ -104,7 +104,7 @@ def test_labels_may_come_in_any_part_and_bounds_only_close_in(begun, one, tmp_pa
     open_ = [row["cutoff"] for row in few.tables["differences"].to_pylist() if row["estimate"] is None]
     assert open_
     remarks, rows = text(few).remarks, {row[0].replace(",", ""): row for row in text(few).table.rows}
-    (line,) = (one for one in remarks if one.startswith("No estimate ("))
+    (line,) = (one for one in remarks if one.startswith("There is no estimate at "))
     assert all(one in line.replace(",", "") and rows[one][6:9:2] == ["-", "open"] for one in open_)
     assert not [line for line in text(results(one)).remarks if line.startswith("No estimate")]
     some = evaluated(study, plan_of(one).table.num_rows // 3)
@@ -209,7 +209,7 @@ def test_the_command_line(home, begun, one, capsys):
     assert run(["report", str(one), "--out", "r.html"]) == 0
     page = (home / "r.html").read_text()
     assert "is B better than A?" in page
-    assert "assumed: nothing of the lists: only that the planned items, drawn at random, are the ones" in page
+    assert "for any two lists, if every label is right" in page
     provenance = re.sub("<[^>]+>", " ", page.partition("Provenance")[2])
     assert re.search(r"ranking B\s+the order by new\s+ranking A\s+the order by old\s", provenance)
     assert "stored" not in provenance
@@ -292,11 +292,11 @@ def test_tables_in_memory(written, tmp_path, one):
     assert bounds(streameval.evaluate(tmp_path / "s", labels=right(tasks))) == bounds(results(one))
 
 
-@pytest.mark.parametrize(("look", "when"), [("one", " (one look: "), *slow(("any", ", whenever"))])
+@pytest.mark.parametrize(("look", "when"), [("one", ", for any two lists"), *slow(("any", ", whenever"))])
 def test_when_bounds_may_be_looked_at(home, one, look, when):
     planned("s", look=look, at=[100])
-    assert f"hold together with probability 0.95{when}" in promise(evaluated("s"))
-    assert "hold together with probability 0.95, whenever" in promise(results(one))  # both
+    assert f"hold at once with 95 % confidence{when}" in promise(evaluated("s"))
+    assert "hold at once with 95 % confidence, whenever" in promise(results(one))  # both
 
 
 def test_neither_is_explained(home, one):

@@ -101,7 +101,7 @@ def test_what_is_known_counts_by_the_labels_that_it_has_now(begun, truth, capsys
     assert (before["known"], before["known_positives"]) == (50, positives)
     assert (turned["known"], turned["known_positives"]) == (50, 50 - positives)
     assert run(["show", folder]) == 0
-    said = "Of 50 items known when this was planned, 50 have another label now, or none: only what stands counts."
+    said = "Of 50 items known when this was planned, 50 have another label now, or none. The labels of now count."
     shown = capsys.readouterr().out
     assert said in shown
     assert f"50 labels ({turned['positives']} positive) and 50 items known before ({50 - positives} positive)" in shown
@@ -154,7 +154,9 @@ def test_a_yes_stands_no_longer_than_the_known_labels_that_it_rests_on(begun, tr
     capsys.readouterr()
     assert run(["show", folder]) == 0
     said = capsys.readouterr().out
-    assert "Of 50 items known when this was planned, 50 have another label now, or none: only what stands count" in said
+    assert (
+        "Of 50 items known when this was planned, 50 have another label now, or none. The labels of now count" in said
+    )
     assert run(["plan", "--study", "c", "--for", "precision@1000 >= 0.3"]) == 0
     assert "50 items were answered before: their labels count" in capsys.readouterr().out  # the question's own
 
@@ -208,7 +210,7 @@ def test_questions_that_hold_together_share_the_doubt(home, people, capsys):
     assert run(["check", second]) == 0
     said = capsys.readouterr().out
     assert "Wrong with probability 0.007599 at most" in said
-    assert "All questions of the study that were asked to hold together do so with probability 0.95." in said
+    assert "All questions of this study that were asked together hold at once with probability 0.95." in said
 
 
 def doubt_of(folder):
@@ -244,7 +246,7 @@ def test_questions_that_were_numbered_twice_are_said_to_hold_together_as_often_a
     capsys.readouterr()
     assert run(["show", "q"]) == 0
     spent = 3 * doubt_of("q")
-    assert f"hold together do so with probability {float(1 - spent):g}." in capsys.readouterr().out
+    assert f"hold at once with probability {float(1 - spent):g}." in capsys.readouterr().out
     assert spent > Fraction("0.05")
 
 

@@ -59,7 +59,7 @@ def test_a_width_is_answered_once_its_bounds_are_as_near_as_asked_for(begun, cap
     assert is_open or row["upper"] - row["lower"] <= 2 * 0.2
     assert row["outcome"] == ("open" if is_open else "pass")
     said = told(capsys, "show", "q")
-    assert ("The precision of the first 1,000 items has no bounds yet: " in said) == is_open
+    assert ("The precision of the first 1,000 items has no bounds yet, after " in said) == is_open
     assert ("select q --export" in said) == is_open
 
 
@@ -133,12 +133,10 @@ def test_cost_names_the_probability_and_the_flag_as_they_are_typed(capsys):
     assert "An answer is wrong with probability 0.01 at most, whatever the list" in told(capsys, *cost)
 
 
-@pytest.mark.parametrize(
-    ("more", "round_"), [([], "up to 50 labels more on average"), (["--round", "20"], "up to 19 labels more")]
-)
+@pytest.mark.parametrize(("more", "round_"), [([], "50 labels on average"), (["--round", "20"], "19 labels")])
 def test_a_forecast_of_labels_that_decide_names_what_is_asked_besides(home, capsys, more, round_):
     plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for"]
-    assert f"is asked whole: {round_}." in told(capsys, *plan, "precision@1000 >= 0.6", *more)
+    assert f"that adds at most {round_}." in told(capsys, *plan, "precision@1000 >= 0.6", *more)
     assert "asked whole" not in told(capsys, *plan, "precision@40 >= 0.6", *more)  # all are asked
 
 
@@ -251,7 +249,7 @@ def test_it_is_said_which_labels_an_estimate_is_of(begun, capsys):
     (row,), account = found.tables["answers"].to_pylist(), found.summary["account"]
     more = account["labelled"] - row["labels"]
     said = (
-        f"{row['labels']} labels decided it; the estimate is of {account['labelled']} ({account['positive']} positive)"
+        f"{row['labels']} labels decided it. The estimate is of {account['labelled']} ({account['positive']} positive)"
     )
     assert f"{said}, with the {more} that came after." in told(capsys, "evaluate", "q")
     assert row["estimate"] == pytest.approx(account["positive"] / account["labelled"])
@@ -472,11 +470,13 @@ def test_a_question_that_may_never_be_decided_says_so_in_its_forecast():
         "reach": None,
         "more": {"median": 300, "nine_in_ten": None, "most": None, "left": 319_950},
     }
-    assert forecast_sentence(summary) == "About 300 more may decide, or all 319,950 that are left."
+    assert forecast_sentence(summary) == "About 300 more labels may decide, or all 319,950 that are left."
     summary["more"] = {"median": None, "nine_in_ten": None, "most": None, "left": 319_950}
-    assert forecast_sentence(summary) == "It may take all 319,950 that are left: half of the time no fewer decide."
+    assert forecast_sentence(summary) == (
+        "It may take all 319,950 labels that are left: fewer decide in at most half of all cases."
+    )
     summary["more"] = {"median": 300, "nine_in_ten": 3_000, "most": None, "left": 319_950}
-    assert forecast_sentence(summary) == "About 300 more may decide (nine times in ten at most 3,000)."
+    assert forecast_sentence(summary) == "About 300 more labels may decide (nine times in ten at most 3,000)."
 
 
 def test_check_counts_the_labels_of_a_question_in_all_as_those_of_a_curve(begun):
@@ -484,7 +484,7 @@ def test_check_counts_the_labels_of_a_question_in_all_as_those_of_a_curve(begun)
     summary = results_of(Study("q")).summary
     (one,) = streameval.check("q")
     assert one.labels == summary["account"]["labelled"] + summary["more"]["median"]
-    assert one.decides.startswith(f"About {summary['more']['median']:,} more may decide")
+    assert one.decides.startswith(f"About {summary['more']['median']:,} more labels may decide")
 
 
 def test_a_question_that_may_never_be_decided_says_so_when_it_is_planned():
