@@ -45,29 +45,33 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     return tuple(kind for kind in kinds if kind is not type(None))
 
 
-def takes(*kinds: Any, in_python: Sequence[str] = ()) -> Callable[[AnyVerb], AnyVerb]:
+def takes(
+    *kinds: Any, more: Callable[[], Iterable[str]] = tuple, in_python: Sequence[str] = ()
+) -> Callable[[AnyVerb], AnyVerb]:
     """Declare the dataclasses whose options a function takes as keywords (`split`), for its types and its reference.
 
     A keyword that it does not take is refused (InputError): says which is meant, or whose it is. So is a value of
     another type than is declared; numbers of numpy's become Python's own.
 
     Args:
+        more: Gives the names of further keywords.
         in_python: Options among them that the command line does not have.
     """
 
     def declared(verb: AnyVerb) -> AnyVerb:
-        names = [*dict.fromkeys([*_named(verb), *(one.name for kind in kinds for one in fields(kind))])]
+        quick = [*_named(verb), *(one.name for kind in kinds for one in fields(kind))]
 
         @wraps(verb)
         def checked(*given: Any, **named: Any) -> Any:
-            for name in [name for name in named if name not in names]:
-                raise _unknown(checked, name, named[name])
+            for name in [name for name in named if name not in quick]:
+                if name not in keywords(checked):
+                    raise _unknown(checked, name, named[name])
             given, named = tuple(map(plain, given)), {name: plain(value) for name, value in named.items()}
             for name, value, hint in _values(verb, kinds, given, named):
                 check_type(flag(name), value, hint)
             return verb(*given, **named)
 
-        vars(checked).update(option_kinds=kinds, keywords=names)
+        vars(checked).update(option_kinds=kinds, keywords=lambda: [*dict.fromkeys([*quick, *more()])])
         return cast(AnyVerb, checked)
 
     return declared
@@ -75,7 +79,7 @@ def takes(*kinds: Any, in_python: Sequence[str] = ()) -> Callable[[AnyVerb], Any
 
 def keywords(verb: Callable[..., Any]) -> list[str]:
     """Names of all that a function takes."""
-    names: list[str] = vars(verb).get("keywords") or _named(verb)
+    names: list[str] = vars(verb)["keywords"]() if "keywords" in vars(verb) else _named(verb)
     return names
 
 

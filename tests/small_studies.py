@@ -14,11 +14,9 @@ from streameval.types import Labels
 START = date(2026, 1, 1)  # of the first of the nights, of which the last two are bad
 SHARES = (0.95, 0.95, 0.95, 0.2, 0.2)  # of positives, by night
 NIGHT = 600  # items of a night's list
-SMALL = {  # parameters that ask for few labels, by method
-    "paula": {"epsilon": 0.1, "window": 20},
-    "loguniform": {"budget": 900},
-    "uniform": {"budget": 900},
-    "stratified": {"epsilon": 0.3, "alpha": 0.5},
+SMALL = {  # options that ask for few labels, by method
+    "paula": {"method": "paula(epsilon=0.1, window=20)"},
+    "stratified": {"method": "stratified(epsilon=0.3)", "alpha": 0.5},
 }
 MACROS = (  # of SQL, for a study of one ranking
     "precision_at", "recall_at", "yield_at", "f_measure", "rank_at_precision", "rank_at_recall", "threshold_at",
@@ -30,7 +28,7 @@ def study_of(ranking, folder, method="loguniform", evaluate=streameval.evaluate,
     """A study of `ranking` (its list, its labels, its truth), evaluated."""
     source, labels, _ = ranking
     options = {"options": streameval.RankingOptions(score="conf"), "seed": 0} | options
-    streameval.plan(str(source), folder, method=method, **SMALL.get(method, {"budget": 900}), **options)
+    streameval.plan(str(source), folder, **SMALL.get(method, {"method": method, "budget": 900}), **options)
     streameval.select(folder)
     evaluate(folder, labels=labels)
     return folder

@@ -17,7 +17,7 @@ STAGES = (
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """What methods are asked for; where nothing is given, each has its default."""
+    """Options of any method; where nothing is given, each has its default."""
 
     alpha: float | None = option(None, f"{ALPHA[:-1]} (default 0.08).")
     confidence: float | None = option(None, "Probability of the claim (default 0.95).")

@@ -44,8 +44,9 @@ class MethodValue:
     def of(cls, name: str, parameters: Mapping[str, Any]) -> MethodValue:
         """Make the value of a method from all that it is planned with, as in plan.json; defaults are left out."""
         values = {**parameters, "stages": stages_typed(parameters)}
+        defaults = {parameter.name: parameter.default for parameter in parameters_of(name)}
         implied = (declared().get(name) or named(name)).implied(parameters)
-        return cls(name, {key: values[key] for key, default in ((one.name, one.default) for one in parameters_of(name))
+        return cls(name, {key: values[key] for key, default in defaults.items()
                           if values.get(key) not in (None, default, implied.get(key))})  # fmt: skip
 
     @property
@@ -177,9 +178,11 @@ def _read(text: str, word: re.Match[str], method: str, key: str) -> Any:
     try:
         if int in kinds and key != "stages":
             return whole_number(word[1])
+        if kinds == (bool,):
+            return {"true": True, "false": False}[word[1].lower()]
         return float(word[1]) if kinds == (float,) else word[1]
-    except ValueError:
-        wanted = "a whole number" if int in kinds else "a number"
+    except (ValueError, KeyError):
+        wanted = "a whole number" if int in kinds else "true or false" if bool in kinds else "a number"
         raise _refused(text, word.start(1), f"{key} is {wanted}, and '{word[1]}' is none") from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from streameval.copies import LIST_COPY
 from streameval.copies.write import told_of_source
 from streameval.errors import InputError, StudyError
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import kind_for, kind_of
+from streameval.kinds import kind_for, kind_of, options_of_any
 from streameval.kinds.planned import Planned
 from streameval.labelling.options import ReuseOptions
 from streameval.methods.options import MethodOptions
@@ -31,7 +32,8 @@ from streameval.types import Plan
 _USUAL = ("method", "loguniform")
 
 
-@takes(RankingOptions, MethodOptions, JudgeColumn, ReuseOptions, RankingsDraw, Asking, Comparing)
+@takes(RankingOptions, MethodOptions, JudgeColumn, ReuseOptions, RankingsDraw, Asking, Comparing,
+       more=partial(options_of_any, "plan"))  # fmt: skip
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
-from streameval.methods import BUDGET, Method
+from streameval.methods import Method
+from streameval.methods.options import BUDGET
 from streameval.options import option
 from streameval.types import Claim, Labels, Plan
 
@@ -107,20 +108,17 @@ def method(add_file):
 def test_a_method_of_one_file_is_in_the_help(method, command):
     shown = " ".join(command("plan", "--help").replace("│", " ").split())
     assert "loguniform, paula, prefix, stratified or uniform;" in shown
-    shown = " ".join(command("plan", "--method", "prefix", "--help").replace("│", " ").split())
-    assert "Method: prefix ─" in shown
-    assert "--every INT Label every so manyth rank beyond the first (default 10)." in shown
-    assert "[choices: kept, left]" in shown
-    shown = " ".join(command("plan", "--method", "paula", "--help").replace("│", " ").split())
-    assert "(default 0.08; paula: 0.0812 at epsilon .03)" in shown
+    shown = command("guide", "prefix")
+    assert shown.startswith("# prefix\n\nThe first ranks, and every so manyth of the others.\n")
+    assert "| every | 10 | Label every so manyth rank beyond the first. |" in shown
+    assert " One of kept, left. |" in shown
+    assert "| alpha | 0.0812 at epsilon .03 |" in command("guide", "paula")
 
 
 def test_a_method_of_one_file_goes_the_whole_journey(method, command, ranking, tmp_path):
     folder, truth, _ = ranking
     study = tmp_path / "study"
-    made = command(
-        "plan", folder, "--study", study, "--method", "prefix", "--every", "1_000", "--edge", "left", "--json"
-    )
+    made = command("plan", folder, "--study", study, "--method", "prefix(every=1_000, edge=left)", "--json")
     assert (made["labels"], made["parameters"]) == (29, {"every": 1000, "edge": "left", "budget": None})
     assert command("select", study, "--json")["items"] == 29
     found = command("evaluate", study, "--labels", truth, "--json")
@@ -133,17 +131,18 @@ def test_a_method_of_one_file_goes_the_whole_journey(method, command, ranking, t
 def test_a_method_of_one_file_is_compared_and_used_by_slice(method, command, ranking, tmp_path):
     folder = ranking[0]
     costs = {
-        row["method"]: row["labels"] for row in command("cost", "--items", 10_000, "--every", 500, "--json")["methods"]
+        row["method"]: row["labels"]
+        for row in command("cost", "--items", 10_000, "--method", "prefix(every=500),prefix", "--json")["methods"]
     }
-    assert costs["prefix"] == 40
-    asked = ("simulate", folder, "--label", "label", "--method", "prefix,uniform", "--replicates", 2, "--every", 50)
+    assert costs["prefix(every=500)"] == 40
+    asked = ("simulate", folder, "--label", "label", "--method", "prefix(every=50),uniform", "--replicates", 2)
     rows = command(*asked, "--json")["methods"]
-    assert rows[0]["method"] == "prefix"
+    assert rows[0]["method"] == "prefix(every=50)"
     assert rows[0]["held"] == rows[0]["replicates"] == 2
     by_slice = command("plan", folder, "--study", tmp_path / "sliced", "--method", "prefix", "--by", "label", "--json")
     assert {one["name"] for one in by_slice["notes"]["slices"]} == {"0", "1"}
-    said = command("plan", folder, "--study", tmp_path / "no", "--method", "uniform", "--every", 5, status=2)
-    assert "method uniform has no parameter --every. Hint: --method prefix" in said
+    said = command("plan", folder, "--study", tmp_path / "no", "--method", "uniform(every=5)", status=2)
+    assert "uniform has no parameter 'every'. Hint: it is one of prefix" in said
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ CLAIMS = re.compile(
 )
 NO_CLAIMS = ("column … (…) holds what cannot be printed: …", "its ranks differ", "Chart:")
 N = 1_500
-PAULA = {"method": "paula", "epsilon": "0.1", "window": 20}
+PAULA = {"method": "paula(epsilon=0.1, window=20)"}
 
 
 def sentences(node):
@@ -96,8 +96,8 @@ def comments(folder):
 )  # fmt: skip
 def test_comments_of_bounds_say_what_weakens_them(study, method, rises, weakens):
     truth = (np.arange(N) < 0.6 * N).astype(np.int8)
-    options = {"epsilon": "0.1", "window": 20} if method == "paula" else {}
-    folder, labels = study(method, truth[::-1].copy() if rises else truth, **options)
+    options = PAULA if method == "paula" else {}
+    folder, labels = study(truth=truth[::-1].copy() if rises else truth, **options)
     claim = streameval.evaluate(folder, labels=labels).curve.claim
     assert (claim.coverage == "none") == rises
     told = comments(folder)

@@ -23,7 +23,7 @@ from streameval.rankings import open_ranking
 from streameval.rows import iceberg
 from streameval.rows.options import RankingOptions
 
-SMALL = {"method": "paula", "seed": 0, "epsilon": 0.1, "window": 20, "score": "conf"}
+SMALL = {"method": "paula(epsilon=0.1, window=20)", "seed": 0, "score": "conf"}
 
 
 def items(first, n, day):

@@ -37,7 +37,7 @@ def test_what_came_after_the_last_evaluation_is_evaluated_when_it_ends(study, op
 @pytest.mark.parametrize(
     ("method", "rules"),
     [
-        ({"method": "paula", "epsilon": 0.3}, {"assume": "a2", "vote": "any", "misses": 3}),
+        ({"method": "paula(epsilon=0.3)"}, {"assume": "a2", "vote": "any", "misses": 3}),
         ({}, {"label_error": 0.01, "vote": "latest", "misses": 2}),
     ],
 )

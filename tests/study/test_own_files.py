@@ -30,8 +30,8 @@ def whole(tmp_path_factory):
     score = np.linspace(1, 0, n)
     truth = (np.arange(n) % 3 > 0).astype(np.int8)
     pq.write_table(pa.table({"id": np.arange(n), "conf": score}), home / "list.parquet")
-    streameval.plan(str(home / "list.parquet"), home / "study", method="loguniform", seed=3, alpha=0.2, stages=3,
-                    growing=True, options=streameval.RankingOptions(score="conf", key=("id",)))  # fmt: skip
+    streameval.plan(str(home / "list.parquet"), home / "study", method="loguniform", seed=3, alpha=0.2,
+                    stages="3:later", options=streameval.RankingOptions(score="conf", key=("id",)))  # fmt: skip
     streameval.select(home / "study")
     ranks = np.arange(1, n + 1)
     pq.write_table(pa.table({"rank": ranks, "label": truth}), home / "good.parquet")

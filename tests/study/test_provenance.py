@@ -195,9 +195,9 @@ PLANS = {
     "judge": {"judge": "llm", "judge_classes": "0.5", "budget": 500},
     "drawn by key": {"on": "item", "budget": 500},
     "stages": {"stages": 2, "budget": 500},
-    "paula": {"method": "paula", "epsilon": 0.1, "window": 20},
-    "uniform": {"method": "uniform", "interval": "hypergeometric"},
-    "stratified": {"method": "stratified", "epsilon": 0.3, "alpha": 0.5},
+    "paula": {"method": "paula(epsilon=0.1, window=20)"},
+    "uniform": {"method": "uniform(interval=hypergeometric)"},
+    "stratified": {"method": "stratified(epsilon=0.3)", "alpha": 0.5},
 }
 
 
@@ -241,7 +241,7 @@ def test_a_study_that_grew_by_the_half_width_that_was_reached(may_grow, tmp_path
 
 
 def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, monkeypatch):
-    begin(adaptive=True, budget=400)
+    begin(stages="adaptive", budget=400)
     do("evaluate", "study", "--labels", tasks("one.parquet"))
     streameval.grow("study", rest=True)
     found = found_by("evaluate", "study", "--labels", tasks("two.parquet", "one.parquet"))

@@ -57,7 +57,7 @@ def test_a_gate_whose_own_tasks_are_open_asks_for_them(catalogue, tmp_path, monk
     assert run(command) == 0  # hands out the tasks that have no label yet
 
 
-@pytest.mark.parametrize("growing", [{}, {"stages": 3, "growing": True}])
+@pytest.mark.parametrize("growing", [{}, {"stages": "3:later"}])
 def test_the_next_step_of_a_gate_leads_to_its_decision(tmp_path, monkeypatch, capsys, one_ranking, growing):
     folder, _, truth = one_ranking
     monkeypatch.chdir(tmp_path)

@@ -242,14 +242,14 @@ def test_metrics_whose_ends_rounding_crosses_are_put_in_order():
 def staged(items):
     """A study of the second score that may grow."""
     path, truth = items
-    how = {"min_precision": 0.7, "stages": 2, "growing": True}
+    how = {"min_precision": 0.7, "stages": "2:later"}
     return study_of(path, path.parent / "staged", "noisy", truth["noisy"], **how)
 
 
 @pytest.mark.parametrize("method", cases(["uniform", "stratified", "paula"], "uniform", "paula"))
 def test_every_method_can_be_a_side(method, items, staged, tmp_path):
     path, truth = items
-    parameters = {"method": method} | ({"assume": "independent", "alpha": None} if method == "paula" else {})
+    parameters = {"method": "paula(assume=independent)", "alpha": None} if method == "paula" else {"method": method}
     study_of(path, tmp_path / "a", "good", truth["good"], **parameters)
     found = compare(tmp_path / "a", staged)
     assert found.claim.coverage == ("conditional" if method == "paula" else "simultaneous")

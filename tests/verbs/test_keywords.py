@@ -80,7 +80,12 @@ def test_every_function_looks_at_the_types_of_what_it_is_given():
         ("plan", ("list", 5), {}, "study is 5, not text or a path. Hint: its type is int"),
         ("plan", ("list", "new"), {"budget": "x"}, "budget is 'x', not a whole number. Hint: its type is str"),
         ("plan", ("list", "new"), {"alpha": "x"}, "alpha is 'x', not a number. Hint: its type is str"),
-        ("plan", ("list", "new"), {"growing": "yes"}, "growing is 'yes', not True or False. Hint: its type is str"),
+        ("plan", ("list", "new"), {"stages": 2.5},
+         "stages is 2.5, not a whole number or text. Hint: its type is float"),
+        ("plan", ("list", "new"), {"window": 50},
+         "plan has no option 'window' any more. Hint: it is method='paula(window=50)'"),
+        ("exact", ("list",), {"epsilon": 0.1},
+         "exact has no option 'epsilon' any more. Hint: it is method='paula(epsilon=0.1)', once for each"),
         ("plan", ("list", "new"), {"nan": "lst"}, "nan is 'lst'. Hint: did you mean 'last'?"),
         ("plan", ("list", "new"), {"options": {}}, "options is {}, not RankingOptions. Hint: its type is dict"),
         ("plan", ("list", "new"), {"per": "q", "confidence": "x"},
@@ -104,10 +109,10 @@ def test_a_value_of_another_type_is_refused(verb, given, named, message):
 
 
 def test_numbers_of_numpy_and_paths_do_as_pythons_own_and_texts(catalogue, tmp_path):
-    named = {"score": "score", "seed": np.int64(7), "budget": np.uint16(100), "stages": np.int8(2), "growing": np.True_}
+    named = {"score": "score", "seed": np.int64(7), "budget": np.uint16(100), "stages": np.int8(2)}
     place = Path(catalogue.lists, "list.parquet")
     streameval.plan(place, str(tmp_path / "a"), **named)
-    streameval.plan(str(place), tmp_path / "b", score="score", seed=7, budget=100, stages="2:later")
+    streameval.plan(str(place), tmp_path / "b", score="score", seed=7, budget=100, stages="2")
     assert (tmp_path / "a" / "plan.json").read_bytes() == (tmp_path / "b" / "plan.json").read_bytes()
 
 

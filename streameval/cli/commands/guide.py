@@ -75,7 +75,9 @@ def guide(*topic: str, output: Output = _PLAIN) -> None:
 
 def _of_method(name: str, page: str) -> str:
     """Give the section of a method, and a table of what its value may name."""
-    section = next(part for part in _sections(page) if part.partition("\n")[0] == name)
+    summary = declared()[name].summary
+    written = (part for part in _sections(page) if part.partition("\n")[0] == name)
+    section = next(written, f"{name}\n\n{summary[0].upper()}{summary[1:]}.")
     rows = [f"| {parameter.name} | {_default(parameter)} | {_meaning(parameter, types_of(declared()[name]))} |"
             for parameter in parameters_of(name)]  # fmt: skip
     typed = f"--method '{name}(NAME=VALUE, NAME=VALUE)' sets these:"

@@ -94,7 +94,7 @@ def test_looks_cost_labels_and_each_look_narrows():
     assert widths == sorted(widths, reverse=True)
 
 
-GROWING = {"method": "loguniform", "alpha": 0.4, "stages": 4, "growing": True, "seed": 0}
+GROWING = {"method": "loguniform", "alpha": 0.4, "stages": "4:later", "seed": 0}
 
 
 @pytest.fixture(scope="module")

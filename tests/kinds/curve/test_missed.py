@@ -30,7 +30,7 @@ def study(folder, name, truth, **options):
     return with_tables(folder / name, pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
 
 
-ELUSION = {"method": "uniform", "interval": "hypergeometric", "budget": 600}
+ELUSION = {"method": "uniform(interval=hypergeometric)", "budget": 600}
 
 
 @pytest.fixture(scope="module")

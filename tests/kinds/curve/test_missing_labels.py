@@ -124,8 +124,8 @@ def test_every_verb_has_the_same_estimate(catalogue):
 def test_estimates_of_every_method_lie_between_its_bounds(method, tmp_path):
     truth = (np.random.default_rng(4).random(5_000) < np.linspace(0.95, 0.5, 5_000)).astype(np.int8)
     items = pa.table({"id": np.arange(5_000)})
-    options = {"assume": "independent"} if method == "paula" else {"budget": 1_000}
-    plan = streameval.plan(items, tmp_path / "s", method=method, seed=2, **options)
+    options = {"method": method, "budget": 1_000} if method != "paula" else {"method": "paula(assume=independent)"}
+    plan = streameval.plan(items, tmp_path / "s", seed=2, **options)
     half = np.flatnonzero(places(plan) < plan.ranks.size / 2)
     ranks = plan.ranks[half]
     found = judged(tmp_path / "s", pa.table({"rank": ranks, "label": truth[ranks - 1]}))

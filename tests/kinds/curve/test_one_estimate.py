@@ -23,7 +23,7 @@ SIDES = ("lower", "estimate", "upper")
 ASKED = {
     "loguniform": {"method": "loguniform", "budget": 500},
     "uniform": {"method": "uniform", "budget": 700},
-    "paula, a picture": {"method": "paula", "epsilon": "0.1", "window": 20},
+    "paula, a picture": {"method": "paula(epsilon=0.1, window=20)"},
     "a judge": {"method": "loguniform", "budget": 400, "judge": "says"},
     "slices": {"method": "loguniform", "budget": 400, "by": "team"},
 }
