@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_overloads, get_type_hints
 from unittest.mock import patch
 
 PACKAGE = Path(__file__).resolve().parents[1] / "streameval"
@@ -65,8 +65,8 @@ def stub() -> str:
     imports, written = set(), []
     for name in sorted(set(streameval.__all__) - {"__version__"}):
         value = getattr(streameval, name)
-        if inspect.isfunction(value) and getattr(value, "option_kinds", ()) and value.__name__ != "exact":  # overloaded
-            written.append(_with_options(value, imports))
+        if inspect.isfunction(value) and getattr(value, "option_kinds", ()):
+            written += [_with_options(value, made, imports) for made in get_overloads(value) or [inspect.unwrap(value)]]
         else:
             imports.add(f"from {value.__module__} import {name} as {name}")
     ours = sorted((line for line in imports if "streameval" in line), key=str.lower)
@@ -104,15 +104,17 @@ def keywords(function: Callable[..., Any]) -> dict[str, Any]:
     return kinds
 
 
-def _with_options(function: Callable[..., Any], imports: set[str]) -> str:
-    """Write a function with all that it takes as keywords in place of `**options`."""
-    signature = inspect.signature(function)
+def _with_options(function: Callable[..., Any], made: Callable[..., Any], imports: set[str]) -> str:
+    """Write a function, or one overload of it, with all that it takes as keywords in place of `**options`."""
+    signature = inspect.signature(made)
     own = {name: one for name, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD}
-    said = {name: one.annotation for name, one in own.items()}
+    said = {name: one.annotation.replace("'", '"') for name, one in own.items()}
     said |= {name: _type(kinds) for name, kinds in keywords(function).items() if name not in own}
     homes = {"Any": "from typing import Any", "Literal": "from typing import Literal",
+             "overload": "from typing import overload",
              "Sequence": "from collections.abc import Sequence", **_homes(function)}  # fmt: skip
-    for word in re.findall(r"(?<![.\w\"])\w+", " ".join([*said.values(), signature.return_annotation])):
+    overloaded = "overload" if get_overloads(function) else ""
+    for word in re.findall(r"(?<![.\w\"])\w+", " ".join([overloaded, *said.values(), signature.return_annotation])):
         if word in homes:
             imports.add(homes[word])
     lines = []
@@ -122,7 +124,8 @@ def _with_options(function: Callable[..., Any], imports: set[str]) -> str:
             lines.append("    *,")
         optional = one is None or one.default is not one.empty
         lines.append(f"    {name}: {annotation}{' = ...' * optional},")
-    return "\n".join([f"def {function.__name__}(", *lines, f") -> {signature.return_annotation}: ..."])
+    head = [*["@overload"] * bool(overloaded), f"def {function.__name__}("]
+    return "\n".join([*head, *lines, f") -> {signature.return_annotation}: ..."])
 
 
 def _type(kinds: set[object]) -> str:
@@ -157,7 +160,7 @@ def _homes(function: Callable[..., Any]) -> dict[str, str]:
 def _signature(name: str, value: object) -> str:
     if isinstance(value, property | cached_property) or (inspect.isclass(value) and issubclass(value, Exception)):
         return name
-    signature = inspect.signature(value)  # type: ignore[arg-type]
+    signature = inspect.signature(inspect.unwrap(value) if inspect.isfunction(value) else value)  # type: ignore[arg-type]
     parameters = [one.replace(annotation=_asis(one.annotation), default=_asis(one.default, repr))
                   for one in signature.parameters.values()]  # fmt: skip
     return name + str(signature.replace(parameters=parameters, return_annotation=_asis(signature.return_annotation)))

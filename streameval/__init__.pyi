@@ -1,7 +1,7 @@
 # Made from the code by `scripts/reference`.
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from streameval.errors import StreamevalError as StreamevalError
 from streameval.errors import StudyError as StudyError
 from streameval.kinds.drawn_rankings.results import RankingsSample as RankingsSample
 from streameval.kinds.rankings.results import RankingsEvaluation as RankingsEvaluation
+from streameval.labelling.options import LabelsAre
 from streameval.methods.replicates import Simulation
 from streameval.metrics.arrays import average_precision_score as average_precision_score
 from streameval.metrics.arrays import precision_recall_curve as precision_recall_curve
@@ -37,7 +38,7 @@ from streameval.verbs.compare import compare as compare
 from streameval.verbs.compile import compile as compile
 from streameval.verbs.cost import Costs
 from streameval.verbs.cut import cut as cut
-from streameval.verbs.exact import exact as exact
+from streameval.verbs.exact import Windows
 from streameval.verbs.extrapolate import extrapolate as extrapolate
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
 from streameval.verbs.label import Served
@@ -141,6 +142,73 @@ def evaluate(
     positives: Any = ...,
     key: str | None = ...,
 ) -> Any: ...
+@overload
+def exact(
+    ranking: Any,
+    *,
+    label: str = ...,
+    labels: Any = ...,
+    on: str | tuple[str, ...] | None = ...,
+    labels_are: LabelsAre = ...,
+    misses: int = ...,
+    sample_of: str | Sequence[str] | None = ...,
+    at_score: str | float | Sequence[float] | None = ...,
+    window: str | int | Sequence[int] | None = ...,
+    epsilon: str | float | Sequence[float] = ...,
+    windows: Windows = ...,
+    out: str | os.PathLike[str] | None = ...,
+    options: RankingOptions | None = ...,
+    engine: Engine | str = ...,
+    progress: Progress = ...,
+    per: None = ...,
+    score: str | None = ...,
+    ascending: bool | None = ...,
+    key: Sequence[str] | None = ...,
+    nan: Literal["refuse", "last"] | None = ...,
+    file_order: Literal["natural", "lexical"] | None = ...,
+    where: str | None = ...,
+    memory: float | None = ...,
+    threads: int | None = ...,
+    verify: Literal["on", "off"] | None = ...,
+    positive: Sequence[str] | None = ...,
+    negative: Sequence[str] | None = ...,
+    relevant: str | None = ...,
+    at: Sequence[str] | None = ...,
+    gain: Literal["linear", "exponential"] | None = ...,
+    no_positives: Literal["zero", "skip"] | None = ...,
+    ties: Literal["all", "trec_eval", "scikit-learn"] | None = ...,
+    positives: Any = ...,
+    unjudged: Literal["skip", "zero"] | None = ...,
+) -> Evaluation: ...
+@overload
+def exact(
+    ranking: Any,
+    *,
+    label: str = ...,
+    per: str | Sequence[str],
+    rows: Literal["kept", "left out"] = ...,
+    out: str | os.PathLike[str] | None = ...,
+    options: RankingOptions | None = ...,
+    progress: Progress = ...,
+    score: str | None = ...,
+    ascending: bool | None = ...,
+    key: Sequence[str] | None = ...,
+    nan: Literal["refuse", "last"] | None = ...,
+    file_order: Literal["natural", "lexical"] | None = ...,
+    where: str | None = ...,
+    memory: float | None = ...,
+    threads: int | None = ...,
+    verify: Literal["on", "off"] | None = ...,
+    positive: Sequence[str] | None = ...,
+    negative: Sequence[str] | None = ...,
+    relevant: str | None = ...,
+    at: Sequence[str] | None = ...,
+    gain: Literal["linear", "exponential"] | None = ...,
+    no_positives: Literal["zero", "skip"] | None = ...,
+    ties: Literal["all", "trec_eval", "scikit-learn"] | None = ...,
+    positives: Any = ...,
+    unjudged: Literal["skip", "zero"] | None = ...,
+) -> RankingsEvaluation: ...
 def grow(
     study: str | os.PathLike[str],
     *,

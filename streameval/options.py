@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import MISSING, field, fields
 from decimal import Decimal
 from functools import cache, reduce, wraps
-from inspect import Parameter, isfunction, signature
+from inspect import Parameter, Signature, isfunction, signature
 from numbers import Complex, Integral, Real
 from operator import or_
 from sys import modules
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import streameval
@@ -71,10 +71,47 @@ def takes(
                 check_type(flag(name), value, hint)
             return verb(*given, **named)
 
-        vars(checked).update(option_kinds=kinds, keywords=lambda: [*dict.fromkeys([*quick, *more()])])
+        def names() -> list[str]:
+            return [*dict.fromkeys([*quick, *more()])]
+
+        vars(checked).update(option_kinds=kinds, keywords=names, __signature__=WholeSignature(verb, kinds, names))
         return cast(AnyVerb, checked)
 
     return declared
+
+
+class WholeSignature(Signature):
+    """The signature of a function with every keyword by its name, for help and Tab; they are gathered when asked for.
+
+    Args:
+        verb: The function, whose own signature has `**` for its options.
+        kinds: Dataclasses with the options that it takes.
+        names: Gives the names of all that it takes.
+    """
+
+    __slots__ = ("_kinds", "_names")
+
+    def __init__(self, verb: Callable[..., Any], kinds: Sequence[Any], names: Callable[[], Sequence[str]]) -> None:
+        """Keep what the parameters are made of."""
+        bare = signature(verb)
+        super().__init__([*bare.parameters.values()], return_annotation=bare.return_annotation)
+        self._kinds, self._names = kinds, names
+
+    @property
+    def parameters(self) -> MappingProxyType[str, Parameter]:
+        """The function's parameters without `**`, then its options: None where one is not given."""
+        bare = {name: item for name, item in super().parameters.items() if item.kind is not Parameter.VAR_KEYWORD}
+        options = [self._option(name) for name in self._names() if name not in bare]
+        return MappingProxyType(bare | {option.name: option for option in options if option is not None})
+
+    def _option(self, name: str) -> Parameter | None:
+        """An option with its type and default; None for one that has no help, and is not for people."""
+        declared = [(kind, field) for kind in self._kinds for field in fields(kind) if field.name == name]
+        if declared and not any("help" in field.metadata for _, field in declared):
+            return None
+        hint = reduce(or_, (types_of(kind)[name] for kind, _ in declared)) if declared else Any
+        default = declared[0][1].default if declared else None
+        return Parameter(name, Parameter.KEYWORD_ONLY, default=None if default is MISSING else default, annotation=hint)
 
 
 def keywords(verb: Callable[..., Any]) -> list[str]:

@@ -14,7 +14,7 @@ def test_a_command_has_every_parameter_that_the_manual_tells_of_and_no_other(ver
     arguments = app[verb].assemble_argument_collection()
     flags = {one.field_info.name for one in arguments if one.field_info.name != "output"}
     of_all = {"json", "log", "quiet", "dry_run", "engine"}
-    told = set(declared(verb).helps) & set(inspect.signature(getattr(streameval, verb)).parameters)
+    told = set(declared(verb).helps) & set(inspect.signature(inspect.unwrap(getattr(streameval, verb))).parameters)
     options = {name for name, *_ in declared(verb).options()}
     assert told <= flags
     assert flags - of_all - told - options == set()

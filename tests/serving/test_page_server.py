@@ -192,7 +192,7 @@ def test_a_question_is_asked_round_by_round_and_stops_when_it_is_answered(questi
     given = label_one_by_one(pages, lambda rank: rank <= 200, pages.session.look)
     reply = pages.work()
     assert reply["tasks"] == []
-    assert "the question is answered" in reply["message"]
+    assert "The question is answered" in reply["message"]
     assert streameval.check(question).outcome == "pass"
     assert results_in(question).summary["account"]["labelled"] == given
     state = pages.state()

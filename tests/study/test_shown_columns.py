@@ -78,7 +78,7 @@ def test_a_key_in_the_order_of_the_ranking_is_kept_and_not_shown(tmp_path, capsy
     assert run(["select", study, "--export", str(tmp_path / "tasks.csv")]) == 0
     told = capsys.readouterr().out
     assert "numbered" not in shown_in(tmp_path / "tasks.csv")
-    assert "Answers come back by se_task. The key is in selection.parquet" in told
+    assert "Answers come back by se_task. Labels made elsewhere join by the key" in told
     assert "`evaluate --on numbered`" in told
     selection = Study(tmp_path / "study").selection(Study(tmp_path / "study").plan())
     labels = pa.table({"numbered": selection.column("numbered"), "label": [1] * selection.num_rows})

@@ -214,6 +214,6 @@ def test_a_forecast_of_several_conditions_is_said_to_be_of_all_of_them(tmp_path,
     first, second = streameval.check("study", near)
     assert first.decides == second.decides
     assert first.decides.endswith(" more labels, asked with the others")
-    assert said_alone(capsys, "study", *near).endswith(" asks these alone, together")
+    assert said_alone(capsys, "study", *near).endswith(" asks these together, as questions of their own")
     (alone,) = streameval.check("study", near[0])
     assert alone.labels < first.labels

@@ -308,7 +308,8 @@ def test_the_command(studies, tmp_path, capsys):
     assert run(["compare", str(missed), str(noisy)]) == 0
     missed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("average")]
     assert ["of found positives" in line for line in missed] == [False, True]
-    assert "All bounds hold at all ranks at once with probability 0.95 (two orders of the same items)" in said
+    assert "The bounds hold at every rank at once with 95 % confidence" in said
+    assert "(Two orders of the same items.)" in said
 
 
 def check_ties(path, folder, scores, **parameters):

@@ -271,7 +271,7 @@ def test_a_cut_by_the_command_line(study, tmp_path, capsys):
     share = float(re.search(r"At least ([\d.]+) % of them are positive\.", text)[1]) / 100
     assert found["precision_lower"] - 0.001 < share <= found["precision_lower"] + 1e-12
     assert truth[:rank].mean() >= share
-    assert "all ranks at once" in text
+    assert "at every rank at once" in text
 
 
 def test_targets_are_met_at_their_rank_and_not_beyond(study):

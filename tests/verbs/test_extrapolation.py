@@ -221,7 +221,7 @@ def test_a_study_extrapolates_with_bounds(ranking, tmp_path, capsys):
     assert found["precision_lower"] <= exact <= found["precision_upper"]
     assert found["precision_lower"] <= found["precision"] <= found["precision_upper"]
     assert run(["extrapolate", study, "precision@recall:.75"]) == 0
-    assert "at all ranks at once with probability 0.95" in capsys.readouterr().out
+    assert "at every rank at once with 95 % confidence" in capsys.readouterr().out
     assert run(["extrapolate", study, "precision@recall:0.75", "--items", "9"]) == 2
     assert run(["extrapolate", study, "prevalence=0.9", "precision@recall:0.75"]) == 2
 

@@ -143,7 +143,7 @@ def test_bad_input(versions, first, tmp_path, capsys):
         (["--method", "loguniform", "--on", "label"], "does not tell items apart"),
         (["--on", "id", "--stages", "2:later"], "--stages 2:later does not go with draws by key"),
         (reuse, "name it with --on COL"),
-        (["--method", "loguniform", "--label", "label"], "no column to draw by"),
+        (["--method", "loguniform", "--label", "label"], "no labels are reused. Hint: give them with --reuse"),
         ([*reuse, "--on", "id"], "not said whether the model has seen them"),
         (["--method", "loguniform", "--reuse", str(twice), "--on", "id", "--labels-unseen-by-model", "yes"],
          "3 items have contradictory labels"),

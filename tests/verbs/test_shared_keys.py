@@ -24,7 +24,7 @@ def planned(tmp_path):
 def test_select_says_how_many_planned_items_share_their_id(planned, capsys):
     assert run(["select", str(planned)]) == 0
     said = capsys.readouterr().out
-    assert "`id` does not tell items apart: 8 of these share theirs with another of them. Nothing else of" in said
+    assert "`id` does not tell items apart: 8 of the fetched items share theirs with another one. Labels" in said
     assert run(["select", str(planned), "--json"]) == 0  # again: nothing is read
     assert json.loads(capsys.readouterr().out)["shared_keys"] == 8
 

@@ -150,7 +150,7 @@ def test_measures_are_those_of_the_curve(catalogue, capsys):
     low, middle, high = curve.precision_at(150)
     assert lines[1].split() == ["precision@5%", f"{low:.4f}", f"{middle:.4f}", f"{high:.4f}"]
     assert lines[3].split()[0] == "precision@1000"
-    assert "with probability 0.95" in lines[4]
+    assert "with 95 % confidence" in lines[4]
     low, middle, high = curve.precision_at(1_000)
     assert repr(streameval.show(study, "precision@1000")).splitlines()[1] == lines[3]
 

@@ -25,9 +25,15 @@ from streameval.text import number_of
 _REST = 50  # labels of a round after those that decide a condition: 17 to 46 on average, over ten gates
 
 
-def case_sentence(case: str, labels: LabelForecast) -> str:
-    """Say how many labels a question takes in one case."""
+def case_sentence(case: str, labels: LabelForecast, items: int | None = None) -> str:
+    """Say how many labels a question takes in one case.
+
+    Args:
+        items: How many items it is about; None where that is not known.
+    """
     most = "" if labels.most is None else f"{labels.most:,} at most"
+    if case.startswith("if it is ") and items is not None and (labels.median or 0) >= items:
+        return f"All {items:,} items may have to be labelled {case} itself."
     if not case.startswith("if ") and labels.median is None:
         return f"{case[:1].upper()}{case[1:]}."
     if labels.median is None:
@@ -46,7 +52,9 @@ def case_sentence(case: str, labels: LabelForecast) -> str:
 def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list[str]:
     """Say what a question costs, and the curve beside it."""
     cases = design.expected()
-    lines = [*dict.fromkeys(case_sentence(case, labels) for case, labels in cases)]
+    ranks = [cutoff.rank_in(n_items) for question in asking.asked for cutoff in question.cutoffs]
+    items = ranks[0] if len(ranks) == 1 else None
+    lines = [*dict.fromkeys(case_sentence(case, labels, items) for case, labels in cases)]
     if asking.round != 1 and any(one.startswith("if ") and of.nine_in_ten != of.median for one, of in cases):
         lines.append(f"A round is finished once it is begun: that adds at most {_rest_of_round(asking)}.")
     if asking.budget is not None:
