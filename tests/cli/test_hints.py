@@ -138,9 +138,8 @@ def test_scores_that_are_missing_are_put_last_by_the_verb_that_can(tmp_path, cap
 @pytest.mark.parametrize(("keywords", "flags", "said"), [
     ({"growing": True}, ["--growing"], ("growing is for a plan of several stages. Hint: stages=4 lets",
                                         "--growing is for a plan of several stages. Hint: --stages 4 lets")),
-    ({"per": "day", "at": 0}, ["--per", "day", "--at", "0"], ("at is 0, below 1", "--at is 0, below 1")),
-    ({"per": "day", "rankings": 99}, ["--per", "day", "--rankings", "99"],
-     ("Hint: rankings=10 labels the first", "Hint: --rankings 10 labels the first")),
+    ({"per": "day", "budget": 9}, ["--per", "day", "--budget", "9"],
+     ("of one ranking. Hint: questions says", "of one ranking. Hint: --for says")),
     ({"method": "paula", "stages": 4}, ["--method", "paula", "--stages", "4"],
      ("method paula has no parameter stages. Hint: method='loguniform'",
       "method paula has no parameter --stages. Hint: --method loguniform")),
