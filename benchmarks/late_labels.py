@@ -99,8 +99,7 @@ def challengers(rng: np.random.Generator, folder: Path, many: int = CHALLENGERS)
             "score": "new",
             "against_score": "old",
             "key": "id",
-            "at": [50],
-            "within": 0.2,
+            "questions": ["gain@50 within 20%", "gain@50 > 0"],
         }
         streameval.plan(lists, study, seed=_seed(rng), **how)
         tasks = streameval.select(study).table

@@ -55,7 +55,9 @@ def overlap(runs: int) -> str:
             labels, widths, wrong = _drawn((precision, changed, half), (m, looks), runs, rng)
             cells += [f"{np.mean(labels):,.0f}", f"{np.median(widths):.2%}"]
             missed, count = missed + wrong, count + runs
-        curves = costs_of(Comparing("80%", at=(str(K),), within=half, min_precision=precision), N)[-1]["labels"]
+        curves = costs_of(Comparing("80%", questions=f"gain@{K} within {100 * half:g}% expect {precision}"), N)[-1][
+            "labels"
+        ]
         rows.append([*cells, f"{curves:,}"])
         print(*rows[-1], sep="  ", flush=True)
     head = ["precision", "overlap", "within", "normal theory", "one look: labels", "half-width", "both: labels",
@@ -114,13 +116,15 @@ def _compared(name: str, table: pa.Table, how: tuple[list[int], float], runs: in
     found: dict[int, list[dict[str, Any]]] = {k: [] for k in at}
     for run in range(runs):
         study = home / f"study{run}"
-        streameval.plan(source, study, score="new", against=source, against_score="old", key="item_id", at=at,
-                        within=within, look="one", seed=run)  # fmt: skip
+        streameval.plan(source, study, score="new", against=source, against_score="old", key="item_id",
+                        questions=f"gain@{', '.join(map(str, at))} within {100 * within:g}%", seed=run)  # fmt: skip
         tasks = streameval.select(study).table
         given = tasks.select(["se_task"]).append_column("label", tasks.column("label"))
         for row in streameval.evaluate(study, labels=given).tables["differences"].to_pylist():
             found[int(row["cutoff"])].append(row)
-    curves = costs_of(Comparing("80%", at=(str(at[-1]),), within=within), table.num_rows)[-1]["labels"]
+    curves = costs_of(Comparing("80%", questions=f"gain@{at[-1]} within {100 * within:g}%"), table.num_rows)[-1][
+        "labels"
+    ]
     rows = []
     for k in at:
         labels = [row["gains_drawn"] + row["losses_drawn"] for row in found[k]]

@@ -115,7 +115,8 @@ def _planned(new: str, old: str, at: list[int]) -> dict[str, Any]:
 
     orders: dict[str, Any] = {"score": "score"} if new != old else {"score": "new", "against_score": "old"}
     with tempfile.TemporaryDirectory() as home:
-        plan = streameval.plan(new, Path(home, "s"), against=old, key="id", at=at, seed=1, **orders)
+        asked = f"gain@{', '.join(map(str, at))}"
+        plan = streameval.plan(new, Path(home, "s"), against=old, key="id", questions=asked, seed=1, **orders)
     return {"gains": plan.notes["gains"], "labels": plan.table.num_rows}
 
 

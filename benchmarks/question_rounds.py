@@ -35,8 +35,8 @@ def _study(dataset: Dataset, context: Context) -> Path:
 def _plan(dataset_of: Callable[[Context], Dataset], context: Context) -> Callable[[], None]:
     dataset = dataset_of(context)
     shutil.rmtree(study := _study(dataset, context), ignore_errors=True)
-    question = f"precision@{max(1, dataset.n_items // 100)} >= 0.9"
-    options = ["--round", 50, "--seed", context.seed, "--threads", context.threads]
+    question = f"precision@{max(1, dataset.n_items // 100)} >= 0.9 round 50"
+    options = ["--seed", context.seed, "--threads", context.threads]
     return partial(command, "plan", dataset.folder, "--study", study, "--score", "score", "--for", question, *options)
 
 

@@ -92,7 +92,8 @@ def _quantiles(values: Sequence[float]) -> list[str]:
 def gate(case: tuple[str, float, str | None, bool], run: int) -> Found:
     """Ask whether the first 10⁶ have a precision: (threshold, what they have, zone, whether that is expected)."""
     threshold, precision, zone, expected = case
-    asking = Asking(f"precision@{K} >= {threshold}", zone, str(precision) if expected else None)
+    terms = f"{f' zone {zone}' if zone else ''}{f' expect {precision}' if expected else ''}"
+    asking = Asking(f"precision@{K} >= {threshold}{terms}")
     seeds = _seeds(f"gate {case}", run)
     of = Shape(N, lambda _: precision).list(seeds[0])
     done, positives = ask(asking, of, seeds[1]), of.positives([K])[0]
@@ -109,7 +110,7 @@ def gates(runs: Runs) -> str:
         zone = how if how.startswith(".") else None
         found = runs.of(partial(gate, (threshold, precision, zone, how == "expect")))
         null = float(threshold) - (float(zone or 0) if precision >= float(threshold) else 0)
-        curve = curve_as_sharp(Asking(f"precision@{K} >= {null:g}", expect=str(precision)), N)
+        curve = curve_as_sharp(Asking(f"precision@{K} >= {null:g} expect {precision}"), N)
         floor, sample = wald_floor(null, precision, DELTA), fixed_sample(null, precision, DELTA)
         name = {"": "", "expect": "expected"}.get(how, f"zone {how}")
         rows.append(
@@ -149,7 +150,7 @@ def points(runs: Runs) -> str:
         ((0.5, "0.0406"), (0.9, "0.03")), ((K,), (10**3, 10**4, 10**5, 10**6, 10**7))
     ):
         found = runs.of(partial(point, (precision, half, ranks)), 0.5)
-        curve = curve_as_sharp(Asking(f"precision@{K} within {half}", expect=str(precision)), N)
+        curve = curve_as_sharp(Asking(f"precision@{K} within {half} expect {precision}"), N)
         widths = [one.measures[0] for one in found]
         name = "10⁶" if len(ranks) == 1 else "10³, 10⁴ ... 10⁷"
         rows.append(

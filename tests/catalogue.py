@@ -96,7 +96,13 @@ def _select(folder, lists):
 
 def _compare(folder, lists):
     both = str(lists / "both.parquet")
-    pair = {"against": both, "score": "new", "against_score": "old", "key": "id", "at": [100, 1_000], "within": 0.03}
+    pair = {
+        "against": both,
+        "score": "new",
+        "against_score": "old",
+        "key": "id",
+        "questions": ["gain@100, 1000 within 3%", "gain@100, 1000 > 0"],
+    }
     streameval.plan(both, folder, seed=7, **pair)
 
 
@@ -164,7 +170,9 @@ ROWS = {
     "comparison-planned": Row(None, _compare),
     "comparison-half-labelled": Row("comparison-planned", _label(0.5)),
     "comparison-evaluated": Row("comparison-planned", _label()),
-    "drawn-rankings-planned": Row(None, _plan("runs.parquet", per="query", at=[5], rankings=20, score="score")),
+    "drawn-rankings-planned": Row(
+        None, _plan("runs.parquet", per="query", budget=100, questions="precision@5", score="score")
+    ),
     "drawn-rankings-evaluated": Row("drawn-rankings-planned", _label(name="label")),
     "labelled-list": Row(None, _exact("stored.parquet", label="right")),
     "labelled-rankings": Row(None, _exact("runs.parquet", label="label", per="query", at=[1, 5], score="score")),

@@ -73,7 +73,7 @@ plan list.parquet --study judge --judge llm(0.3,0.6) --budget 900 --seed 1
 select judge
 evaluate judge {LABELS}
 report judge
-plan list.parquet --study gate --for 'precision@1000 >= 0.6' --zone 0.1 --seed 1
+plan list.parquet --study gate --for 'precision@1000 >= 0.6 zone 0.1' --seed 1
 select gate
 evaluate gate {LABELS}
 plan list.parquet --study points --for 'precision@500,2000 within 0.1' --seed 1
@@ -112,19 +112,19 @@ select named
 plan again.parquet --study reused --on id --seed 7 --reuse keyed --labels-unseen-by-model yes --budget 900 --score score
 select reused
 evaluate reused {LABELS}
-plan list.parquet --study drawn --per query --rankings 100 --at 5,10 --score score --seed 5
+plan list.parquet --study drawn --per query --budget 1000 --for precision@5,10 --score score --seed 5
 select drawn
 evaluate drawn {LABELS}
 evaluate drawn --positives labels-beyond.parquet --key id
 show drawn precision@5
 report drawn
-plan again.parquet --study drawn-again --per query --rankings 100 --at 5,10 --score score --seed 5
+plan again.parquet --study drawn-again --per query --budget 1000 --for precision@5,10 --score score --seed 5
 select drawn-again
 evaluate drawn-again {LABELS}
-plan list.parquet --study drawn-judge --per query --rankings 100 --at 5,10 --judge llm --score score --seed 5
+plan list.parquet --study drawn-judge --per query --budget 1000 --for precision@5,10 --judge llm --score score --seed 5
 select drawn-judge
 evaluate drawn-judge {LABELS}
-plan list.parquet --study drawn-names --per name --rankings 100 --at 2 --seed 5
+plan list.parquet --study drawn-names --per name --budget 200 --for precision@2 --seed 5
 select drawn-names
 evaluate drawn-names {LABELS}
 adopt list.parquet --study adopted --labels sample.csv --on id --drawn uniform --sample-size 800 --score score
@@ -138,7 +138,7 @@ evaluate adopted-stages
 grow adopted-stages --labels 400
 select adopted-stages
 evaluate adopted-stages {LABELS}
-plan list.parquet --study pair --against again.parquet --score score --key id --at 100,500 --within 0.05 --seed 1
+plan list.parquet --study pair --against again.parquet --score score --key id --for 'gain@100, 500' --seed 1
 select pair
 evaluate pair {LABELS}
 show pair precision_gain@100

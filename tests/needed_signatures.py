@@ -137,7 +137,7 @@ def vast_rankings(place):
     pq.write_table(table.append_column("judge", table.column("label").cast("float64")), place / "halves.parquet")
     limits = {"per": "half", "score": "score", "memory": 0.05}
     streameval.exact(place / "halves.parquet", label="label", **limits)
-    streameval.plan(place / "halves.parquet", place / "judged", rankings=2, at=[10], judge="judge", seed=1, **limits)
+    streameval.plan(place / "halves.parquet", place / "judged", budget=20, judge="judge", seed=1, **limits)
     label_study(place / "judged", table.column("label").to_numpy())
 
 

@@ -28,6 +28,10 @@ class Defaults(Toml):
                 raise InputError(f"{_place(name)}: there is no command '{name}'", did_you_mean(name, VERBS))
             if name not in VERBS:
                 raise InputError(f"{_place('', name)}: '{name}' stands in no table", "[plan] above it, say")
+            if not isinstance(table, dict):
+                raise InputError(
+                    f"{_place('', name)}: '{name}' is no table", f"[{name}] and below it options of {name}"
+                )
         super().__call__(app, commands, arguments)
 
     def _load_config(self, path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import Group
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 _OWN_LINE = re.compile(r"\s|[-*] |\d+\. |Example: ")
 _asked: list[str] = []  # the options that the command names
 _refused: set[str] = set()  # options that do not go with --per, --for or --against, where these are named
-_ASKED_BY = {  # kinds of study that an option of a verb asks for, and what is refused with it as well
+_ASKED_BY = {  # kinds of study that an option of a verb asks for, before those below, and what else is refused then
     ("plan", "--per"): ("drawn_rankings", {"dry_run", "key", "nan"}),
-    ("plan", "--for"): ("question", {"dry_run"}),
     ("plan", "--against"): ("paired", {"dry_run"}),
+    ("plan", "--for"): ("question", {"dry_run"}),
     ("exact", "--per"): ("rankings", {"dry_run"}),
 }
 
@@ -101,12 +102,10 @@ def _on_demand(name: str, place: tuple[int, ...], *topics: str) -> Group:
 
 
 RANKING = Group("Ranking", sort_key=(0,))
-LEADING = Group("With options of their own (as --for --help shows them)", sort_key=(0, 1))
+LEADING = Group("With options of their own (as --against --help shows them)", sort_key=(0, 1))
 RANKING_REST = _on_demand("The rest of the ranking", (0, 0), "--score")
-QUESTION = _on_demand("One question", (0, 2), "--for")
 AGAINST = _on_demand("Another ranking", (0, 2), "--against")
 MANY = _on_demand("Many rankings", (0, 2), "--per")
-CUTOFFS = _on_demand("Cutoffs", (0, 2), "--against", "--per")
 PLAN = Group("How many labels, and how", sort_key=(1,))
 WIDTH = _on_demand("Half-widths", (1, 1), "--alpha")
 JUDGE = _on_demand("A judge", (0, 2), "--judge")
@@ -116,13 +115,12 @@ LABELS, TASKS = (Group(name, sort_key=(2, i)) for i, name in enumerate(["Labels"
 COMMON, READING = Group("Options of every command", show=False), Group("Options of what reads a list", show=False)
 
 _OF_VERB = {  # what a verb does not show where it is declared
-    "plan": {"at": CUTOFFS},
     "exact": {
         "sample_of": LEADING,
         "at_score": _on_demand("A sample", (0, 2), "--sample-of"),
     },
 }
-_LEAD = {"questions", "against", "per", "judge", "reuse"}
+_LEAD = {"against", "per", "judge", "reuse"}
 _OF_METHODS = {"judge_sample": JUDGE, "judge_accuracy": JUDGE, "min_precision": WIDTH}
 _OF_EVERY_RANKING = {"score", "key"}
 _OF_KIND = {
@@ -134,7 +132,6 @@ _OF_KIND = {
     "JudgeColumn": JUDGE,
     "ReuseOptions": REUSE,
     "MethodOptions": PLAN,
-    "Asking": QUESTION,
     "Comparing": AGAINST,
 }  # fmt: skip
 
@@ -165,9 +162,9 @@ def named_in(arguments: Sequence[str]) -> None:
     _asked[:] = [word for word in words if word.startswith("--")]
     _refused.clear()
     if {"--help", "-h"} & {*arguments}:
-        for (verb, option), (kind, more) in _ASKED_BY.items():
-            if words[0] == verb and option in _asked:
-                _refused.update(map(flag, _of_others(verb, kind) | more))
+        kinds = (kind for (verb, option), kind in _ASKED_BY.items() if words[0] == verb and option in _asked)
+        for kind, more in islice(kinds, 1):
+            _refused.update(map(flag, _of_others(words[0], kind) | more))
 
 
 def _of_others(verb: str, kind: str) -> set[str]:

@@ -28,7 +28,9 @@ def usage(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> str:
     if key is None:
         return _of_words(flags_of, arguments, error)
     if isinstance(error, UnknownOptionError):
-        return placed(verb, key, unknown(flags_of, verb, flag(key)))
+        if (option := flag(key)) in flags_of(verb):  # as Python calls it
+            return placed(verb, key, f"{verb} has no option {key}. Hint: here it is '{option.removeprefix('--')}'")
+        return placed(verb, key, unknown(flags_of, verb, option))
     return placed(verb, key, " ".join(str(error).split()))
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
+from streameval.questions.comparing import Looks
 from streameval.typing import Int64Array
 
-Looks = Literal["one", "any", "both"]  # once at the end, at any time, or both
 PairedLimits = tuple[Int64Array, Int64Array]  # lower, upper
 
 _COUNT: dict[Looks, float] = {"one": 1.0, "any": 0.0, "both": 0.8}

@@ -14,7 +14,8 @@ from statistics import NormalDist
 import numpy as np
 
 from streameval.paired.count import ChangedSample, limits
-from streameval.paired.looks import Looks, bet_error, count_error
+from streameval.paired.looks import bet_error, count_error
+from streameval.questions.comparing import Looks
 from streameval.typing import FloatArray, Int64Array
 
 _COUNT_WIDTH = 1.02  # half-width of exact tails, in normal quantiles of their error

@@ -12,14 +12,18 @@ from typing import Any, Literal
 from streameval.errors import InputError
 from streameval.labelling.options import LabelMeaning
 from streameval.options import check_types, listed, option
-from streameval.questions import Question
+from streameval.questions import Asked, Condition, Question, Width
+from streameval.questions.asking import read_questions
 from streameval.questions.cutoffs import plain
 from streameval.questions.other_names import ELEVEN_POINTS, rank_biased, read_other
 from streameval.text import number_of
 
 _MOST_CUTOFFS, _MOST_OPTIONAL = 20, 40
 _RANK_BIASED = re.compile(r"rbp(\.(?=\d*[1-9])\d{1,6})")
-_RANKINGS = 1_000
+_RANKINGS, _ITEMS = 1_000, 10  # drawn of a list, and labelled of each, where nothing is said
+_DEEPEST = 10**9
+_SHARES = ("precision", "success", "mrr")  # whose width is that of a mean of numbers in [0, 1]
+_MEANS = (*_SHARES, "dcg", "ndcg", "recall", "map")
 
 
 @dataclass(frozen=True)
@@ -187,8 +191,8 @@ def cutoffs_of(at: tuple[str, ...]) -> tuple[int, ...]:
             raise InputError(f"--at is {text!r}, not a whole number from 1", "such as --at 1,10,100")
         if int(text) < 1:
             raise InputError(f"--at is {text}, below 1", "the first item is at 1")
-        if int(text) > 10**9:
-            raise InputError(f"--at is {text}, above 1,000,000,000")
+        if int(text) > _DEEPEST:
+            raise InputError(f"--at is {text}, above {_DEEPEST:,}")
         cutoffs.add(int(text))
     if not cutoffs:
         raise InputError("--at names no cutoff", "such as --at 1,10,100")
@@ -202,54 +206,74 @@ class RankingsDraw:
     """How rankings are drawn from a list that holds many, without replacement; each from its first item on.
 
     Attributes:
-        budget: Labels at most; on the command line that of methods.
+        questions: Cutoffs whose means are bounded together, of each ranking the items up to the last of them labelled;
+            and how near bounds are to lie, which says how many rankings are drawn. By default precision@10.
+        budget: Labels at most: as many rankings are drawn as stay within it however long they are. By default 1,000
+            are, or what a width takes.
     """
 
     per: tuple[str, ...] = option(
-        (), "Columns that name the ranking of a row (a query, a user): rankings are drawn, to bound means over all."
-    )
-    rankings: int | None = option(None, "How many to draw (default: 1000, or what --budget pays).")
-    at: tuple[str, ...] | None = option(
-        None,
-        "Cutoffs, separated by commas (default 10): their means are bounded together, and of each ranking the items up "
-        "to the last of them are labelled. With --against: at which two rankings are compared (default: powers of 10).",
+        (),
+        "Columns that name the ranking of a row (a query, a user): rankings are drawn, and means over all are bounded.",
     )
     confidence: float = option(0.95, "With which the bounds on all means hold together.")
     judge: str | None = option(None, "Column that says of every item whether it is positive; it may be wrong.")
+    questions: Asked = ()
     budget: int | None = None
 
     def __post_init__(self) -> None:
         """Check every value."""
         check_types(self)
         object.__setattr__(self, "per", listed(self.per))
-        object.__setattr__(self, "at", listed("10" if self.at is None else self.at))
+        object.__setattr__(self, "questions", read_questions(self.questions))
+        for question in self.parsed:
+            _refuse_unplanned(question)
         if not 0 < self.confidence < 1:
             raise InputError(f"--confidence is {self.confidence}, outside (0, 1)", "0.95 is usual")
-        if self.rankings is not None and self.budget is not None:
-            raise InputError("--rankings and --budget were both given, and a plan is made for one", "leave one out")
-        if self.rankings is not None and self.rankings < 1:
-            raise InputError(f"--rankings is {self.rankings}, below 1", "draw at least one")
+        if self.half_width is not None and self.budget is not None:
+            raise InputError("a width and --budget were both given, and a plan is made for one", "leave one out")
         if self.budget is not None and self.budget < self.cutoffs[-1]:
             first = f"the first {number_of(self.cutoffs[-1], 'item')} of one ranking"
-            raise InputError(
-                f"a budget of {number_of(self.budget, 'label')} is below {first}", "--at says how many items"
-            )
+            raise InputError(f"a budget of {number_of(self.budget, 'label')} is below {first}",
+                             "--for says how many items: precision@10")  # fmt: skip
+
+    @property
+    def parsed(self) -> tuple[Question, ...]:
+        """The questions."""
+        return read_questions(self.questions)
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the distance between the bounds on a mean, as it is wanted; None where nothing is said."""
+        widths = {question.demand.value for question in self.parsed if isinstance(question.demand, Width)}
+        return float(min(widths)) if widths else None
 
     def drawn_of(self, total: int) -> int:
-        """Tell how many rankings to draw of so many: with a budget, as many as stay within it however long they are.
-
-        Raises:
-            InputError: There are fewer than were asked for.
-        """
-        if self.budget is not None:
-            return min(total, int(self.budget) // self.cutoffs[-1])
-        wanted = _RANKINGS if self.rankings is None else int(self.rankings)
-        if total < wanted:
-            raise InputError(f"the list holds {number_of(total, 'ranking')}, and {wanted:,} were to be drawn",
-                             f"--rankings={total} labels the first items of all")  # fmt: skip
-        return wanted
+        """Tell how many rankings to draw of so many, where no width says it: all, if the list holds fewer."""
+        return min(total, _RANKINGS if self.budget is None else int(self.budget) // self.cutoffs[-1])
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
         """Cutoffs as numbers, ascending: so many items of each ranking are labelled as the last of them says."""
-        return cutoffs_of(self.at or ())
+        ranks = (int(cutoff.value) for question in self.parsed for cutoff in question.cutoffs)
+        return tuple(sorted({*ranks})) or (_ITEMS,)
+
+
+def _refuse_unplanned(question: Question) -> None:
+    """Refuse what no draw of rankings is planned for."""
+    if question.metric not in _MEANS:
+        raise InputError(f"{question}: no rankings are drawn for this", f"ask for {', '.join(_MEANS)} at @10, say")
+    deep = [cutoff for cutoff in question.cutoffs if cutoff.kind != "rank" or int(cutoff.value) > _DEEPEST]
+    if deep or not question.cutoffs or len(question.cutoffs) > _MOST_CUTOFFS:
+        raise InputError(f"{question}: rankings are labelled down to a number of items",
+                         f"ask at 1 to {_MOST_CUTOFFS} of them, such as precision@5, 10")  # fmt: skip
+    if str(question.terms):
+        raise InputError(f"{question}: rankings are drawn at once, by no{question.terms}", "leave it out")
+    if isinstance(question.demand, Condition):
+        raise InputError(f"{question}: rankings are drawn for a width, and conditions are checked",
+                         f"plan '{question.measure} within 0.05', and then check the condition")  # fmt: skip
+    if isinstance(question.demand, Width) and (question.demand.of == "value" or question.metric not in _SHARES):
+        what = "depends on the labels" if question.demand.of == "value" else f"of {question.metric} cannot be planned"
+        raise InputError(f"{question}: how many rankings such a width takes {what}",
+                         "a width is one of precision, success or mrr, such as 'precision@10 within 0.02'; "
+                         "else --budget says how many labels")  # fmt: skip

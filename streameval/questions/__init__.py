@@ -5,7 +5,9 @@
     precision@10000    recall@precision:0.9    average_precision     a measure
     precision@score:0.7 >= 0.9                                       a condition: >=, >, <= or <
     precision@1e4,1e6 within .03    positives within 5%              a width, absolute or relative
+    gain@1000,10000 within 2%                                        of two rankings: a width, in parts of the cutoff
     cut precision 0.9                                                the deepest rank that has it
+    precision@1e6 >= 0.9 zone 0.02 expect 0.95                       terms, where labels are planned
     iprec@0.1    11pt    rbp@0.8                                     as others write precision@recall:0.1 and so on
 """
 
@@ -21,6 +23,7 @@ from typing import Literal, cast
 from streameval.errors import InputError
 from streameval.questions.cutoffs import Cutoff, number, parse, plain, read_share, refused
 from streameval.questions.other_names import read_other
+from streameval.questions.terms import NO_TERMS, Terms
 from streameval.text import short
 
 Operator = Literal[">=", ">", "<=", "<"]
@@ -72,7 +75,7 @@ class Width:
 
     Attributes:
         value: Positive.
-        of: Whether it is a difference, or a part of the value itself.
+        of: Whether it is a difference, or a part of the value itself; of a gain, a part of its cutoff.
     """
 
     value: Decimal
@@ -84,11 +87,12 @@ class Width:
 
 @dataclass(frozen=True)
 class Question:
-    """A measure, with nothing, a condition or a width.
+    """A measure, with nothing, a condition or a width; and terms, where labels are planned for it.
 
     Attributes:
         metric: Its name, in lower case; "cut" where the deepest rank of a precision is asked for, its one cutoff.
         cutoffs: None of a metric of the whole list.
+        terms: What labels are planned by; they are no part of what is asked.
 
     >>> print(Question.of("Precision @ 1e4,1e6 within 3%"))
     precision@10000, 1,000,000 within 3%
@@ -96,6 +100,8 @@ class Question:
     cut precision 0.9 rank@precision:0.9
     >>> Question.of("recall@precision:.9 > 50%").demand
     Condition(operator='>', value=Decimal('0.50'))
+    >>> print(Question.of("precision@10 >= 90% expect .95 zone .02"))
+    precision@10 >= 0.9 zone 0.02 expect 0.95
     >>> print(Question.of("iprec@.1"), Question.of("11pt > .5"), Question.of("rbp@0.8"))
     precision@recall:0.1 eleven_point_precision > 0.5 rbp.8
     """
@@ -103,6 +109,7 @@ class Question:
     metric: str
     cutoffs: tuple[Cutoff, ...] = ()
     demand: Condition | Width | None = None
+    terms: Terms = NO_TERMS
 
     @property
     def condition(self) -> Condition:
@@ -121,6 +128,12 @@ class Question:
         if isinstance(asked, Question):
             return asked
         text = str(asked)
+        end = Terms.begin(text)
+        return replace(Question._bare(text[:end]), terms=Terms.read(text, end))
+
+    @staticmethod
+    def _bare(text: str) -> Question:
+        """Read a question without terms."""
         if (other := read_other(text)) is not None:
             return Question(*other[:2], _demand(text, other[2]) if text[other[2] :].strip() else None)
         metric = _METRIC.match(text)
@@ -138,14 +151,19 @@ class Question:
 
     def __str__(self) -> str:
         if self.metric == CUT:
-            return f"{CUT} {str(self.cutoffs[0]).replace(':', ' ')}"
+            return f"{CUT} {str(self.cutoffs[0]).replace(':', ' ')}{self.terms}"
         at = f"@{', '.join(map(str, self.cutoffs))}" if self.cutoffs else ""
-        return f"{self.metric}{at}" + ("" if self.demand is None else f" {self.demand}")
+        return f"{self.metric}{at}" + ("" if self.demand is None else f" {self.demand}") + str(self.terms)
 
     @property
     def measure(self) -> Question:
         """Give the same without what is demanded; of a cut, its rank."""
-        return replace(self, metric="rank" if self.metric == CUT else self.metric, demand=None)
+        return replace(self.bare, metric="rank" if self.metric == CUT else self.metric, demand=None)
+
+    @property
+    def bare(self) -> Question:
+        """Give the same without terms."""
+        return replace(self, terms=NO_TERMS)
 
     @property
     def cutoff(self) -> Cutoff | None:
@@ -194,6 +212,9 @@ def _read(asked: Asked) -> list[Question]:
 
 def _refuse_planned(question: Question) -> None:
     """Refuse what is only asked before labels are drawn for it."""
+    if str(question.terms):
+        what = f"{str(question.terms).split()[0]} says how labels are planned"
+        raise InputError(f"{question}: {what}, and these labels are there", f"ask for {question.bare}")
     if isinstance(question.demand, Width) or question.metric == CUT:
         what = "where to cut" if question.metric == CUT else "how wide bounds may be"
         raise InputError(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from typing import Any
 
 from streameval.errors import InputError
 from streameval.options import option
 from streameval.questions import Asked, Question
+from streameval.questions.cutoffs import plain
+from streameval.questions.terms import Terms
 from streameval.text.options import flag
 
 CONFIDENCE = "0.95"
@@ -26,50 +29,66 @@ class Asking:
 
     questions: Asked = option(
         (),
-        "What to answer with few labels; of several conditions each is quoted: 'precision@1e4 >= 0.9' "
-        "'recall@1e6 >= 0.8'.",
-    )
-    zone: str | float | None = option(
-        None,
-        "How far short of a threshold yes will do as well as no: this bounds the labels that it takes.",
-    )
-    expect: str | float | None = option(
-        None, "Precision that you expect, before any label: only the number of labels depends on it."
-    )
-    round: int | None = option(None, "Tasks of a round (default: 50, and later half of what may be left, 50 to 200).")
-    together: bool = option(
-        False,
-        "The answers of all questions of a study that are asked so hold together: each next one takes more labels.",
+        "What is wanted: 'precision@1e4 >= 0.9', with --against 'gain@1000 within 2%' (`streameval guide question`).",
     )
     confidence: str | float = CONFIDENCE
     budget: int | None = None
 
     def __post_init__(self) -> None:
         """Check every value, and read the questions."""
-        asked = [self.questions] if isinstance(self.questions, str | Question) else self.questions
-        if not isinstance(asked, Iterable):
-            raise InputError(f"{flag('questions')} is {asked!r}, no question", 'such as "precision@10000 >= 0.9"')
-        asked = list(dict.fromkeys(map(Question.of, asked)))
-        object.__setattr__(self, "questions", tuple(asked))
-        if not asked:
+        object.__setattr__(self, "questions", read_questions(self.questions))
+        if not self.questions:
             raise InputError("no question is asked", 'such as --for "precision@1000000 >= 0.9"')
-        for name, least, most in (("confidence", False, False), ("zone", False, False), ("expect", True, True)):
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, _share(name, value, least, most))
-        for name in ("round", "budget"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{flag(name)} is {value!r}", "it takes a whole number, 1 at least")
+        object.__setattr__(self, "confidence", read_confidence(self.confidence))
+        if self.budget is not None and self.budget < 1:
+            raise InputError(f"--budget is {self.budget!r}", "it takes a whole number, 1 at least")
+        _ = self.terms
+
+    @staticmethod
+    def of_plan(questions: Sequence[str], parameters: Mapping[str, Any]) -> Asking:
+        """Give what a plan asks: its questions and its parameters, as plan.json has them."""
+        zone, expect = (None if parameters[name] is None else Decimal(parameters[name]) for name in ("zone", "expect"))
+        terms = Terms(zone, expect, parameters["round"])
+        return Asking(
+            [replace(Question.of(text), terms=terms) for text in questions],
+            parameters["confidence"],
+            parameters["budget"],
+        )
 
     @property
     def asked(self) -> tuple[Question, ...]:
-        """The questions."""
-        return tuple(Question.of(one) for one in _listed(self.questions))
+        """The questions, without their terms."""
+        return tuple(dict.fromkeys(question.bare for question in read_questions(self.questions)))
+
+    @property
+    def terms(self) -> Terms:
+        """The terms of all questions; an `InputError` where two differ."""
+        return Terms.joined(question.terms for question in read_questions(self.questions))
+
+    @property
+    def zone(self) -> str | None:
+        """Zone below a threshold in which yes will do as well as no, as decimal text."""
+        return None if self.terms.zone is None else plain(self.terms.zone)
+
+    @property
+    def expect(self) -> str | None:
+        """Precision that is expected, as decimal text."""
+        return None if self.terms.expect is None else plain(self.terms.expect)
+
+    @property
+    def round(self) -> int | None:
+        """Tasks of a round."""
+        return self.terms.round
+
+    @property
+    def together(self) -> bool:
+        """Tell whether the answers of all questions of a list that are asked so hold together."""
+        return self.terms.together
 
     def of_several(self, number: int) -> Asking:
         """Give the same as one of the questions of a study that hold together: the n-th has δ·6/(π²n²) of their δ.
 
-        >>> Asking("precision@10 >= .9", together=True).of_several(2).confidence
+        >>> Asking("precision@10 >= .9 together").of_several(2).confidence
         '0.992401'
         """
         if not self.together:
@@ -78,18 +97,21 @@ class Asking:
         return replace(self, confidence=str(1 - doubt.normalize(Context(prec=4, rounding=ROUND_FLOOR))))
 
 
-def _listed(asked: Asked) -> Iterable[str | Question]:
-    return [asked] if isinstance(asked, str | Question) else asked
+def read_questions(questions: Asked) -> tuple[Question, ...]:
+    """Read questions, each once; an `InputError` where one cannot be read, or they are none."""
+    several = [questions] if isinstance(questions, str | Question) else questions
+    if not isinstance(several, Iterable):
+        raise InputError(f"{flag('questions')} is {questions!r}, no question", 'such as "precision@10000 >= 0.9"')
+    return tuple(dict.fromkeys(map(Question.of, several)))
 
 
-def _share(name: str, value: str | float, zero: bool, one: bool) -> str:
-    """A decimal between 0 and 1 as it was typed; whether its ends are allowed."""
+def read_confidence(value: str | float) -> str:
+    """Read a confidence, a decimal in (0, 1); 95% is 0.95."""
+    text = str(value).strip()
     try:
-        number = Decimal(str(value).strip())
+        number = Decimal(text.removesuffix("%")).scaleb(-2 if text.endswith("%") else 0)
     except InvalidOperation:
         number = Decimal("nan")
-    inside = number.is_finite() and 0 <= number <= 1 and (zero or number > 0) and (one or number < 1)
-    if not inside:
-        ends = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
-        raise InputError(f"{flag(name)} is {value}, outside {ends}", "such as 0.95" if name == "confidence" else None)
+    if not (number.is_finite() and 0 < number < 1):
+        raise InputError(f"--confidence is {value}, outside (0, 1)", "0.95 is usual")
     return f"{number.normalize():f}"

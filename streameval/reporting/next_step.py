@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from streameval.judges.classes import awaits_judge
 from streameval.questions import CUT, Condition, Question
+from streameval.questions.comparing import questions_of
 from streameval.questions.printed import measure_of
 from streameval.reporting.text import NOTHING, NextStep
 from streameval.study import Study
@@ -227,9 +228,10 @@ def closer_bounds(plan: Plan, result: Result, study: str, places: Mapping[str, S
     better = result.tables["differences"].column("better").to_pylist()
     if "open" not in better or any(len(place) != 1 for place in places.values()):
         return NOTHING
-    order, at = notes["order"], ",".join(notes["cutoffs"])
-    within = f"{float(plan.parameters['within']) / 2:.3g}"
+    order, how = notes["order"], plan.parameters
+    closer = questions_of(notes["cutoffs"], f"{float(how['within']) / 2:.3g}", how["look"], how["min_precision"])
+    words = [word for question in closer for word in ("--for", str(question))]
     options = {"against": places["a"][0], "score": order.get("score"), "against_score": notes["against"].get("score"),
-               "ascending": order.get("ascending") or None, "key": ",".join(notes["draw_by"]), "at": at,
-               "within": within, "reuse": study, "study": f"{study}-closer"}  # fmt: skip
-    return _step("plans bounds half as wide and reuses these labels", "plan", places["b"][0], *flags(options))
+               "ascending": order.get("ascending") or None, "key": ",".join(notes["draw_by"]),
+               "reuse": study, "study": f"{study}-closer"}  # fmt: skip
+    return _step("plans bounds half as wide and reuses these labels", "plan", places["b"][0], *words, *flags(options))

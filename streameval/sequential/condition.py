@@ -296,7 +296,7 @@ def _needed(question: Question, rank: int, threshold: Fraction, zone: Fraction) 
                          "ask for a threshold that some lists reach and others do not")  # fmt: skip
     if zone < 0 or least(threshold - zone) < 1:
         raise InputError(
-            f"{question}: a zone is below {float(threshold):g}, and this one is {float(zone):g}", "such as --zone 0.02"
+            f"{question}: a zone is below {float(threshold):g}, and this one is {float(zone):g}", "such as zone 0.02"
         )
     return least(threshold - zone), least(threshold)
 

@@ -236,7 +236,7 @@ class DeepestCut(QuestionDesign):
             raise InputError(
                 f"{self.question}: no rank is likely to have it, and the best so far is about {mean[best]:.2f}, "
                 f"of the first {ranks[best]:,}, a guess from {number_of(labels, 'label')}",
-                f"cut at a lower precision; a plan with --round {_ROUND} goes on all the same",
+                f"cut at a lower precision; planned with round {_ROUND} behind the question, it goes on",
             )
 
     def _is_given_up(self, start: Start, drawn: DrawnItems, labels: Int8Array, curves: Curves) -> bool:

@@ -18,6 +18,17 @@ _METHOD = {
     "--interval": "--method 'uniform(interval=VALUE)'",
     **_STAGES,
 }
+_TERMS = {
+    "--zone": "said behind the condition: --for 'precision@K >= 0.9 zone VALUE'",
+    "--expect": "said behind the question: --for 'precision@K >= 0.9 expect VALUE'",
+    "--round": "said behind the question: --for 'precision@K >= 0.9 round VALUE'",
+    "--together": "said behind the question: --for 'precision@K >= 0.9 together'",
+}
+_COMPARED = {
+    "--at": "said by the question: --for 'gain@VALUE'",
+    "--within": "said by the question: --for 'gain@1000 within VALUE'",
+    "--look": "said by the question: --for 'gain@1000 within 2%' is looked at once, 'gain@1000 > 0' at any time",
+}
 _JUDGE = {"--judge-classes": "--judge 'COLUMN(VALUE)'"}
 RETIRED: dict[str, dict[str, str]] = {
     "plan": {
@@ -25,12 +36,16 @@ RETIRED: dict[str, dict[str, str]] = {
         **_FIRST,
         **_METHOD,
         **_JUDGE,
+        **_TERMS,
+        **_COMPARED,
+        "--at": "said by the question: --for 'gain@VALUE' with --against, 'precision@VALUE' with --per",
         "--continue": "a verb: streameval grow STUDY --rest",
-        "--cutoffs": "--at 1,5",
+        "--cutoffs": "said by the question: --for 'precision@1, 5'",
         "--draw-by": "--on COL",
         "--half-width": "a verb: streameval grow STUDY --half-width X",
         "--item": "--key COL",
         "--labels-more": "a verb: streameval grow STUDY --labels N",
+        "--rankings": "--budget N, as many labels: of 50 rankings and 'precision@10', --budget 500",
     },
     "select": {
         **_TIME,
@@ -58,7 +73,7 @@ RETIRED: dict[str, dict[str, str]] = {
     "report": {"--items": "--examples N", "--plots": "--plot FOLDER"},
     "label": {"--question": "--ask TEXT"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
-    "cost": {**_FIRST, **_METHOD, "--adopted": "--sample-size N"},
+    "cost": {**_FIRST, **_METHOD, **_TERMS, **_COMPARED, "--adopted": "--sample-size N"},
     "simulate": {
         **_FIRST,
         **_METHOD,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE, InputError, of_each
-from streameval.kinds import kind_of, results_of
+from streameval.kinds import results_of
 from streameval.kinds.results import StudyResult
 from streameval.notebook import Tabular
 from streameval.options import takes
@@ -203,11 +203,10 @@ def _cells(checked: Checked) -> list[str]:
 def _checks(folder: Study, asked: Sequence[Question], about: str | None) -> Checks:
     if about not in (None, "truth"):
         raise InputError(f"--about is '{about}'", "--about 'truth' demands a claim about the truth")
-    kind = kind_of(folder.folder)
-    if not asked and about is None and folder.folder.exists() and "questions" not in kind.accepts("plan"):
-        raise InputError("nothing is checked", CONDITION)
     result = results_of(folder)
     asked = asked or result.conditions()
+    if not asked and about is None:
+        raise InputError("nothing is checked", CONDITION)
     why = _why_not(result, about)
     checks = tuple(of_each(asked, lambda one: _checked(one, result, why)))
     following = _next(folder, result, checks, why)

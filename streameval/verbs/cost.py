@@ -93,7 +93,7 @@ def cost(
     Example: streameval cost --items 2000000000 --budget 10000
     Example: streameval cost ranking/
     Example: streameval cost --items 2000000000 --for "precision@1000000 >= 0.9"
-    Example: streameval cost --items 2000000000 --against 80% --at 10000,1000000
+    Example: streameval cost --items 2000000000 --against 80% --for "gain@10000, 1000000 within 1%"
 
     Args:
         ranking: The list, as for plan: its rows are counted. In Python also N itself.
@@ -107,8 +107,8 @@ def cost(
             such as 80%.
         parameters: In Python by name: fields of `RankingOptions`, and of `MethodOptions`; each method takes those it
             has. With `budget`, each says what half-width it reaches. With `questions` (and other fields of `Asking`),
-            what a study of these takes, case by case, and the whole curve beside it. With `against`, and other fields
-            of `Comparing`: what their comparison takes.
+            what a study of these takes, case by case, and the whole curve beside it. With `against`, `questions` such
+            as "gain@10000 within 2%": what their comparison takes.
 
     Returns:
         Costs: One dict per method, with a table of them all: `method`, `labels`, `accuracy` (half-width relative to

@@ -49,8 +49,8 @@ def plan(
 
     Example: streameval plan ranking/ --study my-study --score confidence
     Example: streameval plan ranking/ --study my-gate --for "precision@10000 >= 0.9"
-    Example: streameval plan new/ --against old/ --key id --study release --at 1000
-    Example: streameval plan runs/ --study my-study --per query --at 10
+    Example: streameval plan new/ --against old/ --key id --study v2 --for gain@1000
+    Example: streameval plan runs/ --study my-study --per query --for precision@10
 
     Args:
         ranking: Files (Parquet, CSV, JSONL), folders, globs or a query; without --score their order is the ranking. In
@@ -73,17 +73,20 @@ def plan(
             with `judge_sample` there is no column: `select` hands out the items, `judge` takes the answers), and of
             `ReuseOptions` (`on` and `reuse`). With `per`, columns that name the ranking of a row
             in a list that holds many, rankings are drawn uniformly, and the first items of each planned to be labelled:
-            `rankings`: how many (by default 1,000); `at`: items of each, from its first on (10); `cutoffs`: ranks up to
-            `at` whose means are bounded, all together (`at` alone; a longer list widens the bounds a little);
-            `confidence`, and `judge`. Items of one score are ordered by a hash of their stored position. With
-            `questions` (`streameval.questions.asking.Asking`), what is planned is the first round of labels that answer
-            them: conditions such as "precision@1000000 >= 0.9", one width, or one cut; `zone`, `expect`, `round`,
-            `budget`, `together` and `confidence` go with them. `select` hands out further rounds until the question is
+            `questions` such as "precision@5, 10" say which means are bounded, all together, and down to which item
+            rankings are labelled (by default precision@10); "precision@10 within 0.02" says how many rankings are
+            drawn (`streameval.per_query.widths.rankings_for`), or `budget` does, at most so many labels (by default
+            1,000 rankings). `confidence` and `judge` go with it. Items of one score are ordered by a hash of their
+            stored position. With `questions` alone (`streameval.questions.asking.Asking`), what is planned is the first
+            round of labels that answer them: conditions such as "precision@1000000 >= 0.9 zone 0.02", one width, or one
+            cut; `budget` and `confidence` go with them. `select` hands out further rounds until the question is
             answered. With None for the ranking, it is asked of the study that is there, in a folder within, and its
             labels count as known. With `against` (`streameval.questions.comparing.Comparing`), another ranking of the
             same items by `key` (the same list, by `against_score` or in its stored order; or another list), what is
-            planned are items that one of the two has above a cutoff of `at` and the other has not: they bound how many
-            more positives this one has there. `within`, `look`, `confidence`, `min_precision` and `judge` go with it.
+            planned are items that one of the two has above a cutoff and the other has not: they bound how many
+            more positives this one has there. `questions` such as "gain@1000, 10000 within 2%" say where, how near, and
+            when bounds are looked at (by default at powers of 10, within 1% of each, at any time); `confidence` and
+            `judge` go with it.
 
     Raises:
         InputError: Whatever is wrong with the ranking or a parameter.

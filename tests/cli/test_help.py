@@ -15,7 +15,7 @@ from streameval.text.options import with_flags
 from streameval.text.retired import RETIRED, now_spelt
 
 PLAN = "How many labels, and how"
-LEADING = "With options of their own (as --for --help shows them)"
+LEADING = "With options of their own (as --against --help shows them)"
 
 
 @pytest.fixture
@@ -76,16 +76,13 @@ def test_help_of_plan_shows_what_concerns_every_plan(shown):
     found = panels(shown("plan"))
     assert [*found] == ["Arguments", "Parameters", "Ranking", LEADING, PLAN]
     assert found["Ranking"][:2] == ["score", "ascending"]
-    assert sorted(found[LEADING]) == ["against", "for", "judge", "per", "reuse"]
+    assert "for" in found["Parameters"]
+    assert sorted(found[LEADING]) == ["against", "judge", "per", "reuse"]
     assert sum(map(len, found.values())) <= 24
 
 
 @pytest.mark.parametrize(("words", "panel", "flags"), [
-    (["--per"], "Many rankings", ["rankings"]),
-    (["--per"], "Cutoffs", ["at"]),
-    (["--against"], "Cutoffs", ["at"]),
-    (["--for"], "One question", ["zone", "expect", "round", "together"]),
-    (["--against"], "Another ranking", ["against-score", "engine", "within", "look"]),
+    (["--against"], "Another ranking", ["against-score", "engine"]),
     (["--judge", "llm"], "A judge", ["judge-sample", "judge-accuracy"]),
     (["--on"], "The same items again", ["on", "label", "labels-unseen-by-model"]),
 ])  # fmt: skip
@@ -95,8 +92,8 @@ def test_help_for_a_topic_shows_its_flags(shown, words, panel, flags):
 
 
 TOPICS = {  # verbs that do not show all of their flags at once, and with what they show the others
-    "plan": ["--for", "--against", "--per", "--judge", "--reuse", "--alpha"],
-    "cost": ["--for", "--against", "--judge", "--score", "--alpha"],
+    "plan": ["--against", "--per", "--judge", "--reuse", "--alpha"],
+    "cost": ["--against", "--judge", "--score", "--alpha"],
     "simulate": ["--judge", "--score", "--alpha"],
     "exact": ["--per", "--score", "--sample-of"],
     "adopt": ["--score"],
@@ -191,6 +188,14 @@ def test_a_retired_flag_names_what_says_the_same(capsys):
     assert said == "streameval: sql has no option --csv any more. Hint: it is --out FILE.csv, or --out - to print it\n"
 
 
+@pytest.mark.parametrize(("verb", "option"), [(verb, option) for verb in RETIRED for option in RETIRED[verb]])
+def test_each_old_spelling_prints_what_it_is_now(verb, option, capsys):
+    assert run([verb, "here", option, "1"]) == 2
+    assert capsys.readouterr().err == (
+        f"streameval: {verb} has no option {option} any more. Hint: it is {RETIRED[verb][option]}\n"
+    )
+
+
 @pytest.mark.parametrize(("command", "said"), [
     ("select s --csv a.csv", "select has no option --csv. Hint: `streameval select --help` lists those that there are"),
     ("plan l.parquet --study s --looks 3", "plan has no option --looks any more. Hint: it is --stages 3, or "),
@@ -214,7 +219,7 @@ def test_an_unknown_option_is_answered_by_what_its_own_verb_has(capsys, command,
 def test_help_with_per_shows_no_flag_that_is_refused_there(shown):
     found = panels(shown("plan", "--per", "user"))
     flags = {name for names in found.values() for name in names}
-    assert {"seed", "per", "rankings", "budget", "at", "confidence", "score", "judge"} <= flags
+    assert {"seed", "per", "for", "budget", "confidence", "score", "judge"} <= flags
     assert not {"method", "by", "key", "nan", "stages", "alpha", "on", "dry-run"} & flags
     for command, there in ((["plan"], True), (["plan", "--for", "map"], False), (["plan", "--against", "x"], False)):
         assert ("dry-run" in {name for names in panels(shown(*command)).values() for name in names}) == there
@@ -247,9 +252,15 @@ def test_a_file_gives_defaults_and_the_command_line_goes_before(here, items):
     assert Study(here / "a").plan().table.num_rows > first.table.num_rows
 
 
+def test_a_file_says_what_is_wanted(here, items):
+    (here / "streameval.toml").write_text('[plan]\nfor = ["precision@100 >= 0.5 zone 0.02", "precision@500 >= 0.4"]\n')
+    assert run(["plan", items, "--study", "a"]) == 0
+    plan = Study(here / "a").plan()
+    assert (plan.questions, plan.parameters["zone"]) == (("precision@100 >= 0.5", "precision@500 >= 0.4"), "0.02")
+
+
 @pytest.mark.parametrize(("text", "said"), [
     ("[plan\n", "streameval: streameval.toml: Expected ']'"),
-    ("plan = 3\n", "must be a mapping"),
     ("[plan]\nmetod = 1\n", "streameval.toml, line 2: plan has no option --metod. Hint: did you mean --method?"),
     ("[plan]\nseed = 7\n\nsed = 7\n", "streameval.toml, line 4: plan has no option --sed. Hint: did you mean --seed?"),
     ("[cost]\nsed = 1\n[ plan ]\n'sed' = 7\n", "streameval.toml, line 4: plan has no option --sed."),
@@ -257,6 +268,11 @@ def test_a_file_gives_defaults_and_the_command_line_goes_before(here, items):
     ("seed = 7\n", "streameval.toml, line 1: 'seed' stands in no table. Hint: [plan] above it, say"),
     ("[plan]\nseed = 7\n[evalute]\nvote = 'all'\n",
      "streameval.toml, line 3: there is no command 'evalute'. Hint: did you mean 'evaluate'?"),
+    ("plan = 3\n", "streameval.toml, line 1: 'plan' is no table. Hint: [plan] and below it options of plan"),
+    ("[[plan]]\nseed = 3\n", "streameval.toml: 'plan' is no table. Hint: [plan] and below it options of plan"),
+    ("[plan]\nquestions = ['precision@10 >= 0.9']\n",
+     "streameval.toml, line 2: plan has no option questions. Hint: here it is 'for'"),
+    ("[plan]\nzone = 0.02\n", "streameval.toml, line 2: plan has no option --zone any more. Hint: it is said behind"),
     ("[plan]\nconfidence = 'x'\n", "streameval.toml, line 2: Invalid value for confidence"),
     ("[plan]\nbudget = 9\n", "--alpha and --budget were both given, and a plan is made for one. Hint: leave out one"),
 ])  # fmt: skip

@@ -304,7 +304,7 @@ def test_a_copy_that_was_set_aside_when_a_plan_was_killed_is_put_back_or_removed
     assert not aside.exists()
 
 
-PAIR = {"score": "conf", "key": "id", "seed": 5, "at": [50]}
+PAIR = {"score": "conf", "key": "id", "seed": 5, "questions": "gain@50"}
 
 
 def test_of_two_lists_each_is_named_in_errors_and_brought_back(tmp_path, capsys):
@@ -335,7 +335,7 @@ def test_of_two_lists_one_in_the_place_of_the_other_is_a_lost_copy(tmp_path, cap
 def test_what_is_wrong_in_the_other_list_is_told_of_it(tmp_path):
     b, twice = write(tmp_path / "b.csv", ROWS[:200]), write(tmp_path / "twice.csv", [ROWS[0], *ROWS[:200]])
     with pytest.raises(InputError, match=f"^{re.escape(str(twice))}: "):
-        streameval.plan(b, tmp_path / "other", against=twice, **{**PAIR, "at": [200]})
+        streameval.plan(b, tmp_path / "other", against=twice, **{**PAIR, "questions": "gain@200"})
 
 
 def test_a_study_without_its_ranks_is_a_study_that_misses_them(tmp_path, capsys):

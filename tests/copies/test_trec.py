@@ -48,7 +48,11 @@ def test_a_run_of_several_queries_that_is_planned_as_one_list_is_told_of(files, 
     file, _ = files
     one = tmp_path / "one.txt"
     one.write_text("".join(file.read_text().splitlines(keepends=True)[:30]))
-    for how in ({"score": "score"}, {}, {"score": "score", "against": one, "key": "query,document", "at": [10]}):
+    for how in (
+        {"score": "score"},
+        {},
+        {"score": "score", "against": one, "key": "query,document", "questions": "gain@10"},
+    ):
         doubt = streameval.plan(file, tmp_path / f"s{len(how)}", seed=1, **how).location["doubt"]
         assert doubt.startswith("This run has several queries, and is planned as one list: with --per query")
     assert "several" not in streameval.plan(one, tmp_path / "one", score="score", seed=1).location.get("doubt", "")
@@ -56,7 +60,7 @@ def test_a_run_of_several_queries_that_is_planned_as_one_list_is_told_of(files, 
 
 def test_a_run_by_itself_is_planned_and_its_names_stay_texts(files, tmp_path):
     run, _ = files
-    plan = streameval.plan(run, tmp_path / "s", per="query", score="score", rankings=4, at=[3], seed=1)
+    plan = streameval.plan(run, tmp_path / "s", per="query", score="score", budget=12, questions="precision@3", seed=1)
     chosen = streameval.select(tmp_path / "s").table
     assert plan.table.num_rows == chosen.num_rows == 12
     assert set(chosen.column("query").to_pylist()) < {one[0] for one in RUN}

@@ -339,8 +339,8 @@ def test_numbers_are_never_rounded_silently(capsys):
     for bad in ("alpha=0", "alpha=nan", "confidence=1", "confidence=0", "min-precision=0", "min-precision=1.1"):
         assert "outside" in refused(capsys, "cost", "--items", "1000", f"--{bad}")
     assert "below the smallest plan" in refused(capsys, "cost", "--items", "1000000", "--budget", "1")
-    many = refused(capsys, "cost", "--items", "20000", "--against", "80%", "--at", "1,000")
-    assert "Hint: write 1000 for 1,000 in a list of cutoffs" in many
+    many = refused(capsys, "cost", "--items", "20000", "--against", "80%", "--for", "gain@1,100")
+    assert "1,100 is one cutoff or two (at column 6). Hint: write 1_100 for one, 1, 100 for two" in many
     for asked in ([], ["--for", "precision@10 >= 0.9"], ["--against", "80%"]):
         assert "cannot be planned" in refused(capsys, "cost", "--items", "-5", *asked)
     assert run(["cost", "--items", "20000", "--alpha=1e-300"]) == 0

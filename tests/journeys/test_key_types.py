@@ -58,7 +58,7 @@ def test_two_tables_are_compared_by_a_key_and_labels_taken_off_by_it(name, tmp_p
     items = lists(name)
     order = np.random.default_rng(1).permutation(N)
     shuffled = items.take(pa.array(order))
-    options = {"key": "id", "score": "new", "against_score": "old", "at": "30,100"}
+    options = {"key": "id", "score": "new", "against_score": "old", "questions": "gain@30, 100"}
     streameval.plan(items, tmp_path / "s", against=shuffled, reuse=items.slice(0, 200), **options)
     plan = Study(tmp_path / "s").plan().table
     item = np.concatenate([np.arange(N), order])[plan.column("rank").to_numpy() - 1]  # rows of B, and then of A
@@ -75,7 +75,7 @@ def test_a_list_of_floats_is_compared_with_one_of_integers_by_value(of_b, tmp_pa
     of_a = pa.float64() if of_b == pa.int64() else pa.int64()
     for kind, table in ((of_b, new), (of_a, old)):
         pq.write_table(table.set_column(0, "id", table.column("id").cast(kind)), tmp_path / f"{kind}.parquet")
-    options = {"key": "id", "score": "score", "at": "30,100", "seed": 1}
+    options = {"key": "id", "score": "score", "questions": "gain@30, 100", "seed": 1}
     streameval.plan(tmp_path / f"{of_b}.parquet", tmp_path / "s", against=tmp_path / f"{of_a}.parquet", **options)
     chosen = streameval.select(tmp_path / "s").table
     assert chosen.schema.field("id").type == pa.int64()
@@ -105,7 +105,7 @@ def test_drawn_queries_find_their_positives_by_a_key(name, tmp_path):
         {"q": keys(name, [i % 7 for i in range(N)]), "doc": keys(name, range(N)), "label": np.arange(N) % 2}
     )
     missed = pa.table({"q": keys(name, [0, 1, 1]), "doc": keys(name, [7, 1_000, 1_001])})
-    streameval.plan(rows, tmp_path / "s", per="q", rankings=7, at="3", seed=1)
+    streameval.plan(rows, tmp_path / "s", per="q", budget=21, questions="precision@3", seed=1)
     streameval.select(tmp_path / "s", ranking=rows)
     found = streameval.evaluate(tmp_path / "s", labels=rows, on="doc", label="label", positives=missed, key="doc")
     pool = found.summary["pool"]
@@ -165,7 +165,7 @@ WHOLE = {
 def test_items_of_two_lists_are_one_where_their_whole_numbers_are(b, a, tmp_path):
     lists = [pa.table({"id": pa.array(WHOLE[name][1], WHOLE[name][0]), "score": scores}) for name, scores in
              ((b, [5.0, 4, 3, 2, 1]), (a, [4.0, 5, 1, 3, 2]))]  # fmt: skip
-    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="2,3", seed=1)
+    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", questions="gain@2, 3", seed=1)
     chosen = streameval.select(tmp_path / "s", ranking=tuple(lists)).table
     tops = [
         [{int(n) for n in WHOLE[b][1][:k]} for k in (2, 3)],
@@ -201,7 +201,7 @@ def test_keys_of_two_types_that_meet_are_shown_to_the_last_digit(name, turned, t
     lists = [pa.table({"id": b, "score": [4.0, 3, 2, 1]}), pa.table({"id": a, "score": [1.0, 2, 3, 4]})]
     if turned:
         lists.reverse()
-    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="2", seed=1)
+    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", questions="gain@2", seed=1)
     chosen = streameval.select(tmp_path / "s", ranking=tuple(lists)).table.column("id")
     whole = pa.types.is_timestamp(chosen.type) or pa.types.is_date(chosen.type)
     numbers = chosen.cast(pa.int32() if pa.types.is_date(chosen.type) else pa.int64()) if whole else chosen
@@ -211,7 +211,7 @@ def test_keys_of_two_types_that_meet_are_shown_to_the_last_digit(name, turned, t
 def test_keys_that_cannot_meet_are_shown_one_of_each_list(tmp_path):
     lists = [pa.table({"id": ids, "score": [2.0, 1]}) for ids in (["a", "b"], pa.array(UUIDS[:2], pa.uuid()))]
     with pytest.raises(InputError, match=r"the first id is a \(string\) in .*, id is 00000010-0000.*arrow\.uuid"):
-        streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="1", seed=1)
+        streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", questions="gain@1", seed=1)
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -221,7 +221,7 @@ def test_text_that_one_of_two_lists_has_is_shown_as_it_is(tmp_path, turned):
              pa.table({"id": [1, 2, 4], "score": [1.0, 2, 3], "x": ["005", "6", "007"]})]  # fmt: skip
     if turned:
         lists.reverse()
-    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="1", seed=1)
+    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", questions="gain@1", seed=1)
     shown = streameval.select(tmp_path / "s", ranking=tuple(lists)).table
     assert sorted(zip(shown.column("id").to_pylist(), shown.column("x").to_pylist(), strict=True)) == [
         (1, "5"),
@@ -233,14 +233,15 @@ def test_a_column_that_is_shown_of_two_lists_and_fits_neither_type_is_named(tmp_
     lists = [pa.table({"id": [1, 2, 3], "score": [3.0, 2, 1], "x": [1, 2, 3]}),
              pa.table({"id": [1, 2, 3], "score": [1.0, 2, 3], "x": pa.array([1, 2, 3], pa.date32())})]  # fmt: skip
     lists[1] = lists[1].set_column(0, "id", pa.array([1, 2, 4]))
-    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", at="1", seed=1)
+    streameval.plan(lists[0], tmp_path / "s", against=lists[1], score="score", key="id", questions="gain@1", seed=1)
     with pytest.raises(InputError, match=r"column 'x' is int64 in one list and date32.* in the other.*leave it out"):
         streameval.select(tmp_path / "s", ranking=tuple(lists))
     assert streameval.select(tmp_path / "s", ranking=tuple(lists), columns="id").table.num_rows == 2
 
 
-@pytest.mark.parametrize("how", [{"key": "id"}, {"on": "id"}, {"key": "id", "against_score": "t", "at": "2"},
-                                 {"per": "id", "at": "1"}], ids=lambda how: next(reversed(how)))  # fmt: skip
+@pytest.mark.parametrize("how", [
+    {"key": "id"}, {"on": "id"}, {"key": "id", "against_score": "t"}, {"per": "id", "questions": "precision@1"},
+], ids=lambda how: next(reversed(how)))  # fmt: skip
 def test_a_key_by_which_no_label_can_be_joined_is_refused_when_it_is_planned(how, tmp_path):
     items = pa.table({"id": pa.array(np.arange(9), pa.float16()), "score": np.arange(9.0), "t": np.arange(9.0)[::-1]})
     against = {"against": items} if "against_score" in how else {}

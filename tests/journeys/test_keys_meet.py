@@ -142,7 +142,7 @@ def positives(items, given, study):
 
 def against(items, given, study):
     """The list against the one that is given: best in it are items 10 and that which the list lacks."""
-    streameval.plan(items, study, against=given, score="score", key="id", at="2", seed=1)
+    streameval.plan(items, study, against=given, score="score", key="id", questions="gain@2", seed=1)
     ranks = Study(study).plan().ranks.tolist()
     assert ranks == [1, 2, N + len(GIVEN) - 1, N + len(GIVEN)]
     return JOINED
@@ -188,7 +188,7 @@ UUIDS = [uuid.UUID(int=7919 * i + 1) for i in range(8)]
 
 
 def compared(study, new, old):
-    streameval.plan(new, study, against=old, score="score", key="id", at="2", seed=1)
+    streameval.plan(new, study, against=old, score="score", key="id", questions="gain@2", seed=1)
     return Study(study).plan().ranks.tolist()
 
 

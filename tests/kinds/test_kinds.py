@@ -269,7 +269,7 @@ def test_a_kind_that_there_is_not_is_refused(every):
 
 
 def test_labels_of_drawn_rankings_are_counted_by_ranking(home, capsys):
-    streameval.plan("list.parquet", "st", per="user", rankings=20, at=3, seed=5)
+    streameval.plan("list.parquet", "st", per="user", budget=60, questions="precision@3", seed=5)
     taken_in("st", labels_of("st").slice(0, 50))
     found = streameval.labels("st")
     assert (found.account["labelled"], found.account["planned"], found.strata.num_rows) == (50, 60, 20)

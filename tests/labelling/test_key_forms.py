@@ -223,7 +223,7 @@ def test_judge_and_reuse_show_a_key_of_each_side_where_none_is_the_same(tmp_path
                 items, tmp_path / "r", on="id", reuse=pa.table(theirs), labels_unseen_by_model="yes", **plan
             )
     items = pa.table({"id": np.arange(100), "other": np.arange(100)[::-1]})
-    either = {"score": "id", "against_score": "other", "key": "id", "at": "10", "reuse": pa.table(words)}
+    either = {"score": "id", "against_score": "other", "key": "id", "questions": "gain@10", "reuse": pa.table(words)}
     with pytest.raises(InputError, match=r"id is x \(VARCHAR\) in the first row, id is 0 \(BIGINT\) in the list"):
         streameval.plan(items, tmp_path / "c", against=items, **either)
 

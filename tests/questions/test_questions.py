@@ -1,6 +1,7 @@
 """The language of questions: what is printed reads as the same, and what cannot be read is pointed at."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -9,7 +10,10 @@ from hypothesis import strategies as st
 
 from streameval.errors import InputError
 from streameval.questions import Condition, Question, Width, conditions, measures
+from streameval.questions.asking import Asking
+from streameval.questions.comparing import Comparing, questions_of
 from streameval.questions.cutoffs import FORM, Cutoff
+from streameval.questions.terms import Terms
 
 decimals = st.decimals(0, 1, places=6).filter(bool)
 cutoffs = st.one_of(
@@ -26,13 +30,56 @@ demands = st.one_of(
 )
 names = st.from_regex(r"[a-z][a-z0-9_]{0,9}(\.[0-9])?", fullmatch=True).filter(lambda name: name != "cut")
 cuts = st.builds(lambda precision: Question("cut", (Cutoff("precision", precision),)), decimals)
-questions = st.builds(Question, names, st.lists(cutoffs, max_size=3, unique=True).map(tuple), demands) | cuts
+shares = decimals.filter(lambda share: share < 1)
+terms = st.builds(Terms, st.none() | shares, st.none() | st.decimals(0, 1, places=4), st.none() | st.integers(1, 10**9),
+                  st.booleans())  # fmt: skip
+bare = st.builds(Question, names, st.lists(cutoffs, max_size=3, unique=True).map(tuple), demands) | cuts
+questions = st.builds(replace, bare, terms=terms)
 
 
 @given(questions)
 def test_what_is_printed_reads_as_the_same(question):
     assert Question.of(str(question)) == question
     assert str(Question.of(str(question))) == str(question)
+
+
+@given(
+    st.lists(st.sampled_from(["10", "1000", "1%", "1,000,000", "20,000,000"]), min_size=1, max_size=4, unique=True),
+    shares, st.sampled_from(["one", "any", "both"]), shares,
+)  # fmt: skip
+def test_a_comparison_is_printed_as_the_questions_that_ask_for_it(ranks, within, look, precision):
+    printed = map(str, questions_of(ranks, f"{within:f}", look, float(precision)))
+    asked = Comparing(questions=[*printed])
+    assert [str(cutoff) for cutoff in asked.cutoffs] == ranks
+    assert (Decimal(asked.within), asked.look, asked.min_precision) == (within, look, float(precision))
+
+
+@given(terms, st.lists(st.booleans(), min_size=3, max_size=3).filter(any))
+def test_terms_are_those_of_all_questions_behind_whichever_they_stand(each, behind):
+    asked = [f"precision@{10**place} >= 0.5{each if some else ''}" for place, some in enumerate(behind)]
+    asking = Asking(asked)
+    assert asking.terms == each
+    assert [str(question) for question in asking.asked] == [text.split(" 0.5")[0] + " 0.5" for text in asked]
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("precision@10 >= 0.9 zone", "a number is missing (at column 25)"),
+    ("precision@10 >= 0.9 zone 2", "zone is 2, outside (0, 1) (at column 26)"),
+    ("precision@10 >= 0.9 zone 0.02 zone 0.02", "zone stands twice (at column 31)"),
+    ("precision@10 >= 0.9 round 2.5", "a round of 2.5 tasks (at column 27)"),
+    ("precision@10 >= 0.9 expect 0.95 please", "here another term may stand (at column 33)"),
+    ("precision@10 >= zone 0.02", "a number is missing (at column 16)"),
+])  # fmt: skip
+def test_a_term_that_cannot_be_read_is_pointed_at(text, said):
+    with pytest.raises(InputError) as refused:
+        Question.of(text)
+    assert said in refused.value.what
+
+
+@pytest.mark.parametrize("read", [measures, conditions])
+def test_terms_are_refused_where_labels_are_there(read):
+    with pytest.raises(InputError, match="zone says how labels are planned, and these labels are there"):
+        [*read("precision@10 >= 0.9 zone 0.02" if read is conditions else "precision@10 zone 0.02")]
 
 
 @given(st.text() | st.text("pr@ecision.,:%0159e><= within-_+", max_size=40))

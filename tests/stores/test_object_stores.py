@@ -421,7 +421,7 @@ def test_labels_that_a_comparison_takes_off_are_fetched_once(lake, catalogue, tm
     label_object(lake, both, "known.csv")
     lake.reset()
     given = {"against": str(catalogue.lists / "both.parquet"), "against_score": "old", "score": "new", "key": "id"}
-    streameval.plan(given["against"], tmp_path / "s", **given, at=[500], label="right",
+    streameval.plan(given["against"], tmp_path / "s", **given, questions="gain@500", label="right",
                     reuse="s3://lake/asked/known.csv")  # fmt: skip
     assert [path for method, path, _ in lake.requests if method == "GET" and path.endswith("known.csv")] == [
         "/lake/asked/known.csv"

@@ -56,7 +56,7 @@ def both_copied(home):
         order = rng.permutation(400)
         items = {"id": order, "score": rng.permutation(400) / 400, "right": right[order]}
         csv.write_csv(pa.table(items), home / f"{name}.csv")
-    options = {"score": "score", "key": "id", "at": "20,100", "seed": 1}
+    options = {"score": "score", "key": "id", "questions": "gain@20, 100", "seed": 1}
     streameval.plan(home / "new.csv", home / "study", against=home / "old.csv", **options)
     tasks = streameval.select(home / "study").table
     labels = pa.table({"se_task": tasks["se_task"], "label": tasks["right"]})

@@ -162,7 +162,7 @@ def test_items_of_many_rankings_are_asked_about_each_ranking(tmp_path):
                       rng.permutation(N)], "other": rng.random(N)})  # fmt: skip
     pq.write_table(table, tmp_path / "list.parquet")
     plan = ["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "study"), "--per", "query"]
-    assert run([*plan, "--score", "s", "--rankings", "40", "--at", "5"]) == 0
+    assert run([*plan, "--score", "s", "--budget", "200", "--for", "precision@5"]) == 0
     assert run(["select", str(tmp_path / "study"), "--export", str(tmp_path / "tasks.csv")]) == 0
     assert shown_in(tmp_path / "tasks.csv") == ["query", "text", "other"]
 
@@ -251,7 +251,7 @@ def test_tasks_of_a_comparison_keep_a_key_in_stored_order_unless_a_ranking_is_th
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     pq.write_table(pa.table({"id": np.arange(400), "sa": rng.random(400), "sb": rng.random(400)}), "t.parquet")
-    how = {"against": "t.parquet", "score": "sb", "key": "id", "at": 50, "seed": 1}
+    how = {"against": "t.parquet", "score": "sb", "key": "id", "questions": "gain@50", "seed": 1}
     for study, against_score, head in (
         ("scores", "sa", "se_study,se_task,id,label"),
         ("stored", None, "se_study,se_task,sa,label"),

@@ -148,7 +148,8 @@ def test_conditions_that_are_open_are_offered_as_a_question_with_the_labels_that
     for seed in (11, 12, 13)[: examples(1, 3)]:
         shutil.copytree("study", f"seed{seed}/study")
         monkeypatch.chdir(tmp_path / f"seed{seed}")
-        assert run([*shlex.split(said.split("`")[1])[1:], "--seed", str(seed), "--round", "400"]) == 0
+        words = [f"{word} round 400" if word == asked else word for word in shlex.split(said.split("`")[1])[1:]]
+        assert run([*words, "--seed", str(seed)]) == 0
         taken.append(labels_until_decided("study/question-1", truth))
         assert run(["check", "study/question-1"]) == 0
         monkeypatch.chdir(tmp_path)

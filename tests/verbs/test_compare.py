@@ -201,14 +201,14 @@ def test_it_says_what_labels_of_what_changed_would_take(studies, capsys):
     good, noisy, _ = studies
     assert run(["compare", str(good), str(noisy)]) == 0
     said = re.search(
-        r"The difference in precision at ([\d,]+) is .* --at (\d+) --within ([\d.]+)", capsys.readouterr().out
+        r"The difference in precision at ([\d,]+) is .* --for 'gain@(\d+) within ([\d.]+)%'", capsys.readouterr().out
     )
     assert said is not None
     rank, at = int(said[1].replace(",", "")), int(said[2])
     row = next(row for row in compare(good, noisy).differences.to_pylist()
                if (row["metric"], row["argument"]) == ("precision_at", str(at)))  # fmt: skip
     assert rank == at < N
-    assert float(said[3]) == pytest.approx((row["upper"] - row["lower"]) / 2, rel=0.05)
+    assert float(said[3]) / 100 == pytest.approx((row["upper"] - row["lower"]) / 2, rel=0.05)
 
 
 def test_a_difference_that_rounding_makes_is_none(tmp_path):

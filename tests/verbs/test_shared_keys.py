@@ -31,7 +31,7 @@ def test_select_says_how_many_planned_items_share_their_id(planned, capsys):
 
 def test_ids_that_many_rankings_share_are_none_of_its_business(tmp_path, capsys):
     rows = pa.table({"q": [1] * 5 + [2] * 5, "id": [*range(5), *range(5)], "label": [0, 1] * 5})
-    streameval.plan(rows, tmp_path / "s", per="q", rankings=2, at="5", seed=1)
+    streameval.plan(rows, tmp_path / "s", per="q", budget=10, questions="precision@5", seed=1)
     assert streameval.select(tmp_path / "s", ranking=rows).shared_keys == 0
 
 

@@ -289,7 +289,7 @@ def test_drawn_rankings_answer_within_their_bounds(runs, tmp_path, capsys, monke
     table, labels = runs
     monkeypatch.chdir(tmp_path)
     pq.write_table(table.drop_columns(["relevant"]), "runs.parquet")
-    assert run(["plan", "runs.parquet", "--study", "drawn", "--per", "query", "--rankings", "150", "--at", "10",
+    assert run(["plan", "runs.parquet", "--study", "drawn", "--per", "query", "--budget", "1500",
                 "--score", "score", "--seed", "1"]) == 0  # fmt: skip
     assert repr(streameval.show("drawn")).startswith(
         "drawn: means over 300 rankings by query, 1,500 labels planned, none of which is in.\nNext: streameval select"

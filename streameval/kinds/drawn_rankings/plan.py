@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from streameval.errors import InputError
 from streameval.judges.values import column_alone
@@ -10,6 +11,7 @@ from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.per_query.draw import draw_rankings, plan_table
 from streameval.per_query.options import RankingsDraw
 from streameval.per_query.predicted import predicted, with_predictions
+from streameval.per_query.widths import rankings_for
 from streameval.rankings import open_ranking
 from streameval.types import Plan
 
@@ -31,7 +33,7 @@ def draw_tops(ranking: object, how: RankingsDraw, request: PlanRequest) -> Drawn
             raise InputError(f"the ranking has no column '{name}'", opened.rows.hint_for(name))
         if name in names and name in ("items", "labelled"):
             raise InputError(f"--per is {name}: a column of rankings.parquet has that name", "rename the column")
-    drawn = draw_rankings(opened, names, (how.drawn_of, ranks[-1], chosen), progress)
+    drawn = draw_rankings(opened, names, (partial(_number_drawn, how), ranks[-1], chosen), progress)
     opened.rows.check_unchanged()
     # items are found where they are stored: to open the list again needs no score
     stored = open_ranking(source, replace(asked, score=None, ascending=False, key=(), nan="refuse"))
@@ -51,3 +53,10 @@ def draw_tops(ranking: object, how: RankingsDraw, request: PlanRequest) -> Drawn
         opened.rows.check_unchanged()
         made = with_predictions(made, judge, known_of_all, ranks)
     return Drawn(made, opened)
+
+
+def _number_drawn(how: RankingsDraw, total: int) -> int:
+    """Tell how many rankings to draw of so many."""
+    if how.half_width is None:
+        return how.drawn_of(total)
+    return rankings_for(how.half_width, total, how.confidence, len(how.cutoffs))

@@ -7,6 +7,7 @@ from typing import Any
 
 from streameval.kinds.drawn_rankings.says import WHATEVER_IT_SAYS
 from streameval.kinds.planned import Planned, PlanText
+from streameval.questions.asking import read_questions
 from streameval.reporting.next_step import first_step
 from streameval.text import number_of
 from streameval.text.options import flags
@@ -26,14 +27,16 @@ class SamplePlanText(PlanText):
         drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
         judge, per = options.get("judge"), ",".join(made.notes["per"])
         judged = f"'{judge}' is the judge of every ranking: {WHATEVER_IT_SAYS}. People should not see its answers."
-        first = {name: options[name] for name in ("per", "rankings", "at") if name in options}
-        again = {name: ",".join(map(str, value)) if isinstance(value, tuple | list) else value
-                 for name, value in {**first, **options, "seed": made.seed}.items()}  # fmt: skip
+        questions = map(str, read_questions(options.get("questions", ())))
+        others = {name: ",".join(value) if isinstance(value, tuple | list) else value
+                  for name, value in options.items() if name not in ("per", "questions")}  # fmt: skip
+        words = [word for question in questions for word in ("--for", question)]
+        again = shlex.join([*flags({"per": per}), *words, *flags({**others, "seed": made.seed})])
         return planned.facts(), [
             f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
             f"{number_of(made.table.num_rows, 'item')} to label",
             *[judged] * (judge is not None),
-            f"Seed {made.seed}, kept in plan.json: {shlex.join(flags(again))} plans the same again.",
+            f"Seed {made.seed}, kept in plan.json: {again} plans the same again.",
             f"Next: {first_step(planned.study, made).command}",
         ]
 

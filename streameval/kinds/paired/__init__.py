@@ -34,7 +34,7 @@ class PairedRankings(Kind):
     instead: ClassVar = {
         "compare": "show says which of its two rankings is better, and at which cutoff",
         "grow": "its number of labels is fixed before the first of them; for closer bounds, plan into another folder "
-        "with `plan --within X --reuse STUDY`",
+        'with `plan --for "gain@K within X%" --reuse STUDY`',
     }
     result = part("streameval.kinds.paired.results:PairedResult")
     planned = part("streameval.kinds.paired.planned:PLANNED")
@@ -45,7 +45,7 @@ class PairedRankings(Kind):
         """Refuse a plan of every rank, or of measures that weigh items by rank."""
         if {"bounded", "measures"} & notes.keys():
             what = "at every rank" if "bounded" in notes else "by dcg, rbp or log_mean_precision"
-            again = f"streameval plan B --against A --at 100,1000 --reuse {shlex.quote(str(folder))}"
+            again = f"streameval plan B --against A --for gain@100,1000 --reuse {shlex.quote(str(folder))}"
             raise StudyError(f"{folder} compares two rankings {what}, as an earlier version did",
                              f"`{again} …` compares them at cutoffs, with these labels")  # fmt: skip
 

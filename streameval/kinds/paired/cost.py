@@ -15,7 +15,9 @@ from streameval.paired.rates import probabilities
 from streameval.questions.comparing import Comparing, powers_of_ten
 from streameval.text import number_of
 
-NOTE = "Only what changed is labelled; bounds on the difference in precision lie within --within at every cutoff."
+NOTE = (
+    "Only what changed is labelled; bounds on the difference in precision lie within what --for says at every cutoff."
+)
 _UNKNOWN = "what this takes depends on how far items moved, which plan finds by reading both lists"
 
 
@@ -42,7 +44,7 @@ def _rows(comparing: Comparing, n_items: int) -> Iterator[dict[str, Any]]:
     ranks = [(cutoff, rank) for cutoff in cutoffs if (rank := cutoff.rank_in(n_items)) is not None]
     others = [str(one) for one in cutoffs if one.kind == "score"]
     if not ranks:
-        raise InputError(f"{', '.join(others)}: {_UNKNOWN}", "name ranks with --at")
+        raise InputError(f"{', '.join(others)}: {_UNKNOWN}", "ask at ranks: gain@1000")
     sizes = np.array([rank for _, rank in ranks], np.int64)
     changed = np.round((1 - overlap_of(comparing)) * sizes).astype(np.int64)
     p = comparing.min_precision
@@ -95,5 +97,5 @@ def as_close_sentence(rank: int, half_width: float, spent: int) -> str:
     if not parts:
         return ""
     return (f"The difference in precision at {rank:,} is bounded as closely (±{half_width:.2g}) by labels of what only "
-            f"one of the tops holds: {', '.join(parts)}. `streameval plan B --against A --key ID --at {rank} "
-            f"--within {half_width:.2g} --look one` draws them.")  # fmt: skip
+            f"one of the tops holds: {', '.join(parts)}. `streameval plan B --against A --key ID --for "
+            f"'gain@{rank} within {100 * half_width:.2g}%'` draws them.")  # fmt: skip

@@ -13,9 +13,10 @@ import pyarrow as pa
 from streameval.kinds.paired.says import names_of
 from streameval.labelling.tally import Tallied
 from streameval.paired.bet import BetLimits, BetPlan, walked
-from streameval.paired.looks import Looks, bet_error, count_error, intersected
+from streameval.paired.looks import bet_error, count_error, intersected
 from streameval.paired.samples import CutoffSample, LabelledItems, samples
 from streameval.paired_draws.pair import below
+from streameval.questions.comparing import Looks
 from streameval.questions.cutoffs import Cutoff
 from streameval.types import Claim, Coverage, Plan
 from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array, UInt64Array
@@ -56,7 +57,8 @@ def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, 
     tables = {"metrics": metrics_of(rows, claim.coverage), "differences": differences, "labels": labels.table,
               "issues": tallied.issues}  # fmt: skip
     judge = plan.notes.get("predictions", {}).get("column")
-    return tables, claim, {"names": names_of(plan), "judge": judge}
+    conditions = {name: plan.notes[name] for name in ("conditions",) if name in plan.notes}
+    return tables, claim, {"names": names_of(plan), "judge": judge, **conditions}
 
 
 def bounded(plan: Plan, label: Int8Array) -> list[dict[str, Any]]:

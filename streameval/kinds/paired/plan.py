@@ -101,6 +101,7 @@ def drawn_plan(
         "order": pair.b.description(), "against": pair.a.description(),
         **({} if pair.judge is None else {"predictions": {"column": pair.judge}}),
         **(reused.known.notes if reused.taken_off is None else {}),
+        **({"conditions": conditions} if (conditions := comparing.conditions(cutoffs)) else {}),
     }  # fmt: skip
     stored = Ranking(rows, as_stored(pair.b.options))
     apart = {} if pair.one_table else {"against": pair.a.location()["source"]}
@@ -138,7 +139,7 @@ def _cut(pair: Pair, cutoffs: Sequence[Cutoff]) -> tuple[tuple[Cutoff, ...], Int
     """
     kinds = {"score" if one.kind == "score" else "rank" for one in cutoffs}
     if len(kinds) > 1:
-        raise InputError("--at names ranks and scores", "plan each kind into a study of its own")
+        raise InputError("--for names ranks and scores", "plan each kind into a study of its own")
     if kinds == {"rank"}:
         longest = max(pair.a.n_items, pair.b.n_items)
         ranks = {_rank(one, longest): one for one in cutoffs}
@@ -146,7 +147,7 @@ def _cut(pair: Pair, cutoffs: Sequence[Cutoff]) -> tuple[tuple[Cutoff, ...], Int
         return tuple(ranks[rank] for rank in sizes.tolist()), sizes, sizes
     tops = {one: max(items_at(ranking.order, one.value) for ranking in (pair.a, pair.b)) for one in cutoffs}
     if empty := [one.value for one, size in tops.items() if not size]:
-        raise InputError(f"no item of either ranking has score {empty[0]} or a better one", "name others with --at")
+        raise InputError(f"no item of either ranking has score {empty[0]} or a better one", "ask at others")
     counted = sorted(cutoffs, key=lambda one: tops[one])
     scores = [one.value for one in counted]
     return tuple(counted), np.array([tops[one] for one in counted], np.int64), ScoreCutoffs(scores, scores)
@@ -155,7 +156,7 @@ def _cut(pair: Pair, cutoffs: Sequence[Cutoff]) -> tuple[tuple[Cutoff, ...], Int
 def _rank(cutoff: Cutoff, n_items: int) -> int:
     rank = cutoff.rank_in(n_items)
     if rank is None:
-        raise InputError(f"--at is {cutoff}", "rankings are compared at ranks and scores: 1000, 1%, score:0.7")
+        raise InputError(f"--for is at {cutoff}", "rankings are compared at ranks and scores: 1000, 1%, score:0.7")
     return rank
 
 

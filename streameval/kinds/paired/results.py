@@ -38,6 +38,10 @@ class PairedResult(StudyResult):
         """Draw one figure with gains and losses at every cutoff, the sentence first."""
         return page(name, self, self.text(), title)
 
+    def conditions(self) -> tuple[Question, ...]:
+        """Give the conditions that it was planned for."""
+        return tuple(map(Question.of, self.summary.get("conditions", ())))
+
     def measures(self) -> tuple[str, ...]:
         """The differences that there are, as they are asked for."""
         return tuple(measure_of(row["metric"], row["argument"]) for row in self.metrics.to_pylist())

@@ -61,7 +61,8 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
         lines.append(f"It ends after {number_of(asking.budget, 'label')}, answered or not.")
     no_limit = any(labels.median is None and labels.most is None for _, labels in cases)
     if no_limit and asking.zone is None and any(_threshold(one) is not None for one in asking.asked):
-        lines = [f"{one} --zone 0.02, say, sets one." if one.startswith("No limit") else one for one in lines]
+        hint = "`zone 0.02` behind the condition, say, sets one."
+        lines = [f"{line} {hint}" if line.startswith("No limit") else line for line in lines]
     curve = curve_as_sharp(asking, n_items)
     about = "up to about" if any(_expects_no(one, asking) for one in asking.asked) else "about"
     if curve is not None:

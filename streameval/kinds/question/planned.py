@@ -26,10 +26,7 @@ class QuestionPlanText(PlanText):
         """Say what is asked, and how many labels it is expected to take."""
         made, place = planned.plan, planned.place
         known = known_now(place, made)
-        design, asking = (
-            posed(made, known)[0],
-            Asking(questions=made.questions, **{**made.parameters, "together": False}),
-        )
+        design, asking = posed(made, known)[0], Asking.of_plan(made.questions, made.parameters)
         lines = [*map(posed_as, made.questions), *counted_lines(made), *expected_lines(design, asking, made.n_items)]
         waiting = unlabelled_lines(planned.study, made) if place is not planned.study else ()
         lines += [*known_lines(made, known), *waiting, f"Seed {made.seed}, kept in plan.json."]

@@ -23,7 +23,10 @@ def planned(tmp_path_factory):
     table = pa.table({"user": np.repeat(np.arange(60), 10), "doc": np.arange(600),
                       "label": (np.random.default_rng(1).random(600) < 0.4).astype(int)})  # fmt: skip
     folder = tmp_path_factory.mktemp("planned") / "st"
-    plan, study = streameval.plan(table, folder, per="user", rankings=60, at=10, seed=1), Study(folder)
+    plan, study = (
+        streameval.plan(table, folder, per="user", budget=600, questions="precision@10", seed=1),
+        Study(folder),
+    )
     with study.planning():
         study.save_plan(plan.with_notes(cutoffs=[1]))
     chosen = streameval.select(folder, ranking=table).table
@@ -105,7 +108,7 @@ def judged(tmp_path, labels, says, seed, rankings, confidence):
     """Evaluate drawn rankings of one item each, with a judge and a table of one positive elsewhere."""
     number = np.arange(labels.size)
     table = pa.table({"user": number, "doc": number, "label": labels, "says": says})
-    streameval.plan(table, tmp_path / "st", per="user", rankings=rankings, at=1, judge="says",
+    streameval.plan(table, tmp_path / "st", per="user", budget=rankings, questions="precision@1", judge="says",
                              confidence=confidence, seed=seed)  # fmt: skip
     chosen = streameval.select(tmp_path / "st", ranking=table).table
     return {positives is not None: found_of(
@@ -133,7 +136,7 @@ def test_the_order_of_tied_items_is_told_where_there_is_a_score(tmp_path, monkey
     told = []
     for name, options in (("scored", RankingOptions("score")), ("stored", RankingOptions())):
         table = pa.table({"user": [0] * 8 + [1] * 8, "score": [0.5] * 16, "label": [1, 0] * 8})
-        streameval.plan(table, name, per="user", rankings=2, at=4, seed=1, options=options)
+        streameval.plan(table, name, per="user", budget=8, questions="precision@4", seed=1, options=options)
         chosen = streameval.select(name, ranking=table).table
         found = streameval.evaluate(name, labels=chosen)
         drawn = chosen["label"].to_numpy()
@@ -142,3 +145,24 @@ def test_the_order_of_tied_items_is_told_where_there_is_a_score(tmp_path, monkey
         assert run(["report", name]) == 0
         assert ("Tied items stand" in (tmp_path / name / "report.html").read_text()) == told[-1]
     assert told == [True, False]
+
+
+@pytest.mark.parametrize("positives", [0.0, 0.1, 0.5, 0.9])
+def test_bounds_of_a_planned_width_are_as_near_as_was_asked_for(tmp_path, positives):
+    """Whatever share of the rankings has its first item positive; where that is all or none, they are nearer."""
+    n = 3_000
+    good = np.random.default_rng(3).permutation(np.arange(n) < positives * n)
+    table = pa.table({"user": np.arange(n), "good": good})
+    plan = streameval.plan(table, tmp_path / "s", per="user", questions="precision@1 within 0.08", seed=1)
+    labels = streameval.select(tmp_path / "s", ranking=table).table
+    found = streameval.evaluate(tmp_path / "s", labels=labels, label="good")
+    (row,) = [row for row in found.metrics.to_pylist() if row["metric"] == "mean_precision_at"]
+    assert row["lower"] <= positives <= row["upper"]
+    assert 0 < (row["upper"] - row["lower"]) / 2 <= 0.08
+    assert plan.parameters["rankings"] < 600
+
+
+def test_a_width_of_few_rankings_takes_them_all(tmp_path):
+    table = pa.table({"user": [1, 2, 3], "good": [1, 0, 1]})
+    plan = streameval.plan(table, tmp_path / "s", per="user", questions="mrr@1 within 0.01")
+    assert plan.parameters["rankings"] == 3

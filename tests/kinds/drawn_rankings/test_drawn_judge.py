@@ -137,7 +137,7 @@ def test_predictions_are_those_of_the_definition_in_any_storage(per, tmp_path):
     seen, options = [], RankingOptions("score")
     for apart in (False, True):
         table = rankings(np.random.default_rng(8), apart)
-        plan = streameval.plan(table, tmp_path / str(apart), per=per, rankings=60, at=[1, 5, 30],
+        plan = streameval.plan(table, tmp_path / str(apart), per=per, budget=1800, questions="precision@1, 5, 30",
                                         judge="says", seed=3, options=options)  # fmt: skip
         known, want = predictions_of(plan), by_hand(table, (1, 5, 30))
         first = np.unique(plan.table.column("stratum").to_numpy(), return_index=True)[1]
@@ -180,7 +180,20 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-PLAN = ["plan", "runs.parquet", "--score", "rel", "--per", "query", "--at", "5", "--rankings", "200", "--seed", "4"]
+PLAN = [
+    "plan",
+    "runs.parquet",
+    "--score",
+    "rel",
+    "--per",
+    "query",
+    "--for",
+    "precision@5",
+    "--budget",
+    "1000",
+    "--seed",
+    "4",
+]
 
 
 def answered(study):
@@ -236,7 +249,7 @@ def test_bounds_on_both_sides_use_the_judge_alike(home):
     for name, flip in (("one", False), ("other", True)):
         own = table.append_column("says", pa.array(1 - says if flip else says))
         own = own.append_column("good", pa.array(1 - truth if flip else truth))
-        streameval.plan(own, name, per="query", rankings=60, at=5, seed=1, judge="says")
+        streameval.plan(own, name, per="query", budget=300, questions="precision@5", seed=1, judge="says")
         chosen = streameval.select(name, ranking=own).table
         row = found_of(name, chosen, label="good").metrics.to_pylist()[0]
         sides.append((row["lower"], row["estimate"], row["upper"]))
@@ -245,7 +258,7 @@ def test_bounds_on_both_sides_use_the_judge_alike(home):
 
 
 def test_words_and_numbers_are_the_same_judge(home):
-    plans = [streameval.plan("runs.parquet", name, per="query", rankings=50, at=3, seed=1, judge=name)
+    plans = [streameval.plan("runs.parquet", name, per="query", budget=150, questions="precision@3", seed=1, judge=name)
              for name in ("answer", "truth")]  # fmt: skip
     assert {*np.unique(predictions_of(plans[0]).drawn[:, 1])} == {0.0, 1.0}
     assert plans[0].ranks.tolist() == plans[1].ranks.tolist()

@@ -82,7 +82,7 @@ def write_lists():
 def studied(rankings, *more, blank=0):
     """Plan, and answer the tasks by the truth but for some."""
     plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--seed", "5"]
-    assert run([*plan, "--rankings", str(rankings), "--at", "2,5", *more]) == 0
+    assert run([*plan, "--budget", str(5 * rankings), "--for", "precision@2,5", *more]) == 0
     assert run(["select", "st", "--export", "tasks.csv"]) == 0
     table = pq.read_table("runs.parquet", columns=["doc", "truth"])
     truth = dict(zip(*table.to_pydict().values(), strict=True))

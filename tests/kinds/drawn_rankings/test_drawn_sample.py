@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import re
+import shlex
 
 import numpy as np
 import pyarrow as pa
@@ -97,8 +98,8 @@ def labelled(source, target, share=1.0):
 
 
 def test_the_journey(home, capsys):
-    plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--at", "5"]
-    assert run([*plan, "--rankings", "120", "--seed", "4"]) == 0
+    plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--for", "precision@5"]
+    assert run([*plan, "--budget", "600", "--seed", "4"]) == 0
     assert "120 of 400 rankings by query, the first 5 items of each" in capsys.readouterr().out
     assert run(["select", "st", "--export", "tasks.csv"]) == 0
     labelled("tasks.csv", "done.csv")
@@ -125,10 +126,8 @@ def test_the_journey(home, capsys):
 
 
 def test_what_cannot_be_read_is_shown(home, capsys):
-    assert (
-        run(["plan", "runs.parquet", "--study", "st", "--per", "query", "--at", "3", "--rankings", "30", "--seed", "1"])
-        == 0
-    )
+    plan = ["plan", "runs.parquet", "--study", "st", "--per", "query", "--for", "precision@3"]
+    assert run([*plan, "--budget", "90", "--seed", "1"]) == 0
     assert run(["select", "st", "--export", "tasks.csv"]) == 0
     labelled("tasks.csv", "done.csv")
     answered = csv.read_csv("done.csv")
@@ -140,9 +139,9 @@ def test_what_cannot_be_read_is_shown(home, capsys):
 
 
 def test_several_cutoffs_share_the_confidence_and_are_published(home, capsys):
-    plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--rankings", "24"]
-    assert run([*plan, "--at", "1,5", "--seed", "1"]) == 0
-    assert "--at 1,5" in capsys.readouterr().out
+    plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--budget", "120"]
+    assert run([*plan, "--for", "precision@1,5", "--seed", "1"]) == 0
+    assert "--for 'precision@1, 5'" in capsys.readouterr().out
     assert run(["select", "st", "--export", "tasks.csv"]) == 0
     labelled("tasks.csv", "done.csv")
     assert run(["evaluate", "st", "--labels", "done.csv"]) == run(["publish", "st", "there"]) == 0
@@ -157,7 +156,7 @@ def test_several_cutoffs_share_the_confidence_and_are_published(home, capsys):
 
 def test_the_first_items_are_those_of_each_ranking_by_score(home):
     table = pq.read_table("runs.parquet")
-    plan = streameval.plan(table, "st", per="user", rankings=400, at=3, options=RankingOptions("score"), seed=1)
+    plan = streameval.plan(table, "st", per="user", budget=1200, questions="precision@3", score="score", seed=1)
     rows = table.take(plan.ranks - 1).append_column("place", plan.table.column("place")).to_pylist()
     by_user = {}
     for row in table.to_pylist():
@@ -185,7 +184,7 @@ def test_every_ranking_is_drawn_equally_often(home):
     table, times = pq.read_table("runs.parquet"), np.zeros(400)
     draws = examples(20, 60)
     for seed in range(draws):
-        plan = streameval.plan(table, f"st{seed}", per="user", rankings=100, at=1, seed=seed,
+        plan = streameval.plan(table, f"st{seed}", per="user", budget=100, questions="precision@1", seed=seed,
                                         options=RankingOptions("score"))  # fmt: skip
         users = table.column("user").to_numpy()[plan.ranks - 1]
         assert np.unique(users).size == 100
@@ -201,17 +200,25 @@ def test_a_seed_draws_the_same_rankings_with_a_compiler_and_without(seed, drawn,
     table = pa.table({"q": np.arange(6)})
     for steps in (0, jit.STEPS):
         with jit.small(steps):
-            plan = streameval.plan(table, tmp_path / f"{steps}", per="q", rankings=3, at=1, seed=seed)
+            plan = streameval.plan(table, tmp_path / f"{steps}", per="q", budget=3, questions="precision@1", seed=seed)
         assert plan.table.sort_by("stratum")["ranking"].to_pylist() == drawn
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"per": "q"}, "no column 'q'"), ({"per": "user", "rankings": 401}, "the list holds 400 rankings"),
-     ({"per": "user", "rankings": 0}, "rankings is 0, below 1"), ({"per": "user", "at": 0}, "at is 0, below 1"),
-     ({"per": "user", "confidence": 1.0}, "confidence is 1.0"),
-     ({"per": "user", "at": 2.5}, "at is '2.5', not a whole"), ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
-     ({"per": "user", "at": "abc"}, "at is 'abc', .* such as at='1,10,100'"),
+    [({"per": "q"}, "no column 'q'"), ({"per": "user", "confidence": 1.0}, "confidence is 1.0"),
+     ({"per": "user", "budget": 9}, "a budget of 9 labels is below the first 10 items of one ranking"),
+     ({"per": "user", "budget": 1.5}, "budget is 1.5"),
+     ({"per": "user", "budget": 90, "questions": "precision@10 within 0.1"}, "a width and budget were both given"),
+     ({"per": "user", "questions": "precision@0"}, "rank 0 is below 1"),
+     ({"per": "user", "questions": "precision@2.5"}, "a cutoff is a number"),
+     ({"per": "user", "questions": "precision"}, "such as precision@5, 10"),
+     ({"per": "user", "questions": "precision@1%"}, "such as precision@5, 10"),
+     ({"per": "user", "questions": "precision@5 >= 0.3"}, "rankings are drawn for a width"),
+     ({"per": "user", "questions": "precision@5 within 10%"}, "depends on the labels"),
+     ({"per": "user", "questions": "ndcg@5 within 0.1"}, "of ndcg cannot be planned"),
+     ({"per": "user", "questions": "precision@5 zone 0.1"}, "rankings are drawn at once, by no zone 0.1"),
+     ({"per": "user", "questions": "auc@5"}, "no rankings are drawn for this"),
      ({"per": "user", "options": RankingOptions("score", key=("id",))}, "key .id. breaks ties of one ranking")],
 )  # fmt: skip
 def test_bad_plans_are_one_line(home, options, said):
@@ -220,13 +227,12 @@ def test_bad_plans_are_one_line(home, options, said):
 
 
 def test_what_is_not_known_is_refused(home):
-    streameval.plan("runs.parquet", "st", per="query", rankings=50, at=2, options=RankingOptions("score"), seed=1)
+    streameval.plan("runs.parquet", "st", per="query", budget=100, questions="precision@2", score="score", seed=1)
     chosen = streameval.select("st").table
     with pytest.raises(InputError, match=r"drawn rankings does not go with label_error.*for a study of a curve"):
         streameval.evaluate("st", labels=chosen, label="truth", label_error=0.1)
     assert run(["evaluate", "st", "--misses", "3"]) == 2
     assert run(["plan", "runs.parquet", "--study", "x", "--per", "query", "--alpha", "0.1"]) == 2
-    assert run(["plan", "runs.parquet", "--study", "x", "--rankings", "3"]) == 2
     assert run(["cut", "st", "precision:0.9"]) == 2
     streameval.plan("runs.parquet", "one", budget=15, seed=1)
     with pytest.raises(InputError, match=r"a study of a curve does not go with key.*a study of drawn rankings"):
@@ -237,7 +243,7 @@ def test_names_of_64_bits_without_a_sign_are_evaluated(home):
     """Names from 2^63 on."""
     user = pa.array(np.repeat(2**64 - 1 - np.arange(20, dtype=np.uint64), 4))
     items = pa.table({"user": user, "id": np.arange(80), "good": [1, 0, 0, 1] * 20})
-    streameval.plan(items, "st", per="user", rankings=20, at=2, seed=1)
+    streameval.plan(items, "st", per="user", budget=40, questions="precision@2", seed=1)
     chosen = streameval.select("st", ranking=items).table
     pool = items.filter(items.column("good").to_numpy() == 1).select(["user", "id"])
     found = found_of("st", labels=chosen, label="good", positives=pool, key="id", assume="complete")
@@ -249,17 +255,17 @@ def test_names_of_64_bits_without_a_sign_are_evaluated(home):
 def test_a_score_that_is_missing_is_one_line(home):
     items = pa.table({"user": [1, 2], "score": [float("nan"), 1.0]})
     with pytest.raises(InputError, match=r"1 item has no score .* Hint: every item needs one: it decides its place"):
-        streameval.plan(items, "st", per="user", rankings=1, options=RankingOptions("score"))
+        streameval.plan(items, "st", per="user", budget=10, options=RankingOptions("score"))
 
 
 def test_what_plans_differ_in_is_said(home, capsys):
-    plan = ["plan", "runs.parquet", "--study", "st", "--per", "user", "--rankings", "50", "--at", "3", "--seed", "1"]
-    assert run(plan) == 0
+    plan = ["plan", "runs.parquet", "--study", "st", "--per", "user", "--budget", "150", "--seed", "1"]
+    assert run([*plan, "--for", "precision@3"]) == 0
     assert run(["select", "st", "--export", "tasks.csv"]) == 0
     capsys.readouterr()
-    assert run([*plan, "--judge", "truth"]) == 2
+    assert run([*plan, "--for", "precision@3", "--judge", "truth"]) == 2
     assert "a different plan: no judge then, truth now." in capsys.readouterr().err
-    assert run([*plan, "--at", "1,3"]) == 2
+    assert run([*plan, "--for", "precision@1,3"]) == 2
     assert "a different plan: cutoffs 3 then, 1 and 3 now." in capsys.readouterr().err
 
 
@@ -277,7 +283,7 @@ def test_bounds_of_drawn_rankings_are_not_compared(catalogue, study, capsys):
 def test_a_judges_column_may_be_called_as_one_of_the_drawn_rankings(home, capsys):
     table = pq.read_table("runs.parquet")
     pq.write_table(table.append_column("labelled", table.column("truth")), "judged.parquet")
-    assert run(["plan", "judged.parquet", "--study", "a", "--per", "user", "--rankings", "30", "--at", "3",
+    assert run(["plan", "judged.parquet", "--study", "a", "--per", "user", "--budget", "90", "--for", "precision@3",
                 "--judge", "labelled", "--seed", "1"]) == 0  # fmt: skip
     assert run(["select", "a", "--export", "a.csv"]) == 0
     labelled("a.csv", "done.csv")
@@ -287,24 +293,24 @@ def test_a_judges_column_may_be_called_as_one_of_the_drawn_rankings(home, capsys
 def test_commas_that_part_no_thousands_are_refused(home, capsys):
     plan = ["plan", "runs.parquet", "--study", "st", "--per", "user"]
     for text in ("1,10", "1,0000", ",1", "10,"):
-        assert run([*plan, "--rankings", text]) == 2
+        assert run([*plan, "--budget", text]) == 2
         assert f"'{text}' is not a whole number" in capsys.readouterr().err
     assert run(["plan", "runs.parquet", "--study", "one", "--budget", "1,000"]) == 0
 
 
 def test_the_line_that_plans_the_same_again_does(home, capsys):
     assert run(["plan", "runs.parquet", "--study", "st", "--score", "score", "--ascending", "--per", "user,query",
-                "--rankings", "30", "--at", "2"]) == 0  # fmt: skip
+                "--budget", "60", "--for", "precision@2"]) == 0  # fmt: skip
     said = " ".join(capsys.readouterr().out.split())
     recipe = said.split("kept in plan.json: ")[1].split(" plans the same again")[0]
-    assert run(["plan", "runs.parquet", "--study", "again", *recipe.split()]) == 0
+    assert run(["plan", "runs.parquet", "--study", "again", *shlex.split(recipe)]) == 0
     assert pq.read_table("st/plan.parquet").to_pylist() == pq.read_table("again/plan.parquet").to_pylist()
 
 
 def test_who_labels_sees_no_grades(home, capsys):
     table = pq.read_table("runs.parquet").rename_columns(["query", "user", "id", "score", "grade"])
     pq.write_table(table.append_column("qrels", table.column("grade")), "graded.parquet")
-    assert run(["plan", "graded.parquet", "--study", "st", "--score", "score", "--per", "user", "--rankings", "9"]) == 0
+    assert run(["plan", "graded.parquet", "--study", "st", "--score", "score", "--per", "user", "--budget", "90"]) == 0
     assert run(["select", "st", "--export", "tasks.csv"]) == 0
     assert not {"grade", "qrels", "score"} & set(csv.read_csv("tasks.csv").column_names)
 
@@ -315,12 +321,14 @@ def test_what_does_not_go_with_per_is_named(home, capsys):
     with pytest.raises(InputError, match="has no option 'rankngs'"):
         streameval.plan("runs.parquet", "st", per="user", rankngs=3)
     assert run(["plan", "--per", "--help"]) == 0
-    assert "their means are bounded together" in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())
+    assert "rankings are drawn, and means over all are bounded" in " ".join(
+        re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split()
+    )
 
 
 def test_the_normal_interval_stays_where_the_metric_can_be(home):
     items = pa.table({"user": np.repeat(np.arange(20), 2), "good": [1, 1] * 9 + [0] * 22})
-    streameval.plan(items, "st", per="user", rankings=3, at=2, seed=3)
+    streameval.plan(items, "st", per="user", budget=6, questions="precision@2", seed=3)
     chosen = streameval.select("st", ranking=items).table
     for row in found_of("st", chosen, label="good").metrics.to_pylist():
         assert 0 <= row["normal_lower"] <= row["normal_upper"] <= (1 if row["metric"] != "mean_dcg_at" else 2)

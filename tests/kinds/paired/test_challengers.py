@@ -125,8 +125,8 @@ def test_bounds_of_all_challengers_of_a_history_hold_together(tmp_path):
     """
     ids, order = np.arange(400), np.r_[0:60, 100:140, 60:100, 140:400]
     items = pa.table({"id": ids, "b": -np.argsort(order), "a": -ids})
-    how = {"score": "b", "against": items, "against_score": "a", "key": "id", "at": "100", "within": 0.001}
-    plan = streameval.plan(items, tmp_path / "s", look="one", seed=1, **how)
+    how = {"score": "b", "against": items, "against_score": "a", "key": "id"}
+    plan = streameval.plan(items, tmp_path / "s", questions="gain@100 within 0.1%", seed=1, **how)
     rng, missed, histories = np.random.default_rng(6), 0, examples(30, 150)
     for _ in range(histories):
         history, share = ComparisonHistory.begun(Settings("gain@100 > 0", 0.5, kind="paired")), 20

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from gain_questions import gain_questions, gain_words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spark_cluster import Cluster
@@ -70,10 +71,10 @@ def test_both_forms_from_python_and_the_command_line(home, both, at):
     expected = sizes_by_sorting(both, AT[at])
     found = []
     for name, (source, how) in forms().items():
-        plan = streameval.plan(source, name, key="id", at=AT[at], within=0.05, seed=5, **how)
+        plan = streameval.plan(source, name, key="id", questions=gain_questions(AT[at], 0.05), seed=5, **how)
         assert {size: plan.notes[size] for size in SIZES} == expected
         flags = [f"--{key.replace('_', '-')}={value}" for key, value in how.items()]
-        typed = ["plan", source, *flags, "--key", "id", "--at", ",".join(AT[at]), "--within", "5%", "--seed", "5"]
+        typed = ["plan", source, *flags, "--key", "id", *gain_words(AT[at], 0.05), "--seed", "5"]
         with redirect_stdout(io.StringIO()) as said:
             assert run([*typed, "--study", "typed"]) == 0
         assert Path("typed/plan.parquet").read_bytes() == Path(name, "plan.parquet").read_bytes()
@@ -103,7 +104,7 @@ def test_items_of_one_score_are_ordered_by_the_hash_of_their_key(tmp_path_factor
         return
     found = []
     for name, (source, how) in forms(both=both, **apart).items():
-        plan = streameval.plan(source, home / name, key="id", at=at, within=0.0001, seed=seed, **how)
+        plan = streameval.plan(source, home / name, key="id", questions=gain_questions(at, 0.0001), seed=seed, **how)
         assert {size: plan.notes[size] for size in SIZES} == expected
         again = source if name == "one" else (source, how["against"])
         found.append((drawn(plan), asked(home / name, again)))
@@ -125,7 +126,7 @@ def test_the_same_bytes_over_threads_row_groups_and_engines(home, form, at, monk
     def planned(**more):
         shutil.rmtree("s", ignore_errors=True)
         source, how = forms()[form]
-        plan = streameval.plan(source, "s", key="id", at=AT[at], within=0.05, seed=5, **{**how, **more})
+        plan = streameval.plan(source, "s", key="id", questions=gain_questions(AT[at], 0.05), seed=5, **{**how, **more})
         return plan.table, {name: plan.notes[name] for name in (*SIZES, "probability")}
 
     whole = planned(threads=1)
@@ -160,7 +161,7 @@ class Interrupting:
 def test_a_plan_that_was_interrupted_goes_on(home, both, monkeypatch):
     pq.write_table(both, "both.parquet", row_group_size=1_000)
     source, how = forms()["one"]
-    ask = {"key": "id", "at": AT["ranks"], "seed": 5, **how}
+    ask = {"key": "id", "questions": gain_questions(AT["ranks"]), "seed": 5, **how}
     whole = streameval.plan(source, "whole", **ask)
     with monkeypatch.context() as patch:
         first = Interrupting(patch, 3)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from gain_questions import gain_questions
 from suite_cases import cases, examples, slow
 from two_rankings import AT, ONE, bounds, evaluated, plan_of, planned, right, task_ids
 
@@ -174,7 +175,8 @@ def test_bad_input(home, gold, given, says):
 def test_bounds_hold_whatever_was_known(home, both, difference, look, scanned_once):
     """A draw is fresh; the labels that were known are only positives of the head, half of them of what is compared."""
     pq.write_table(biased(both, 0.1), "gold.parquet")
-    comparing = Comparing(against="both.parquet", against_score="old", at=AT, within=0.1, confidence=0.5, look=look)
+    asked = gain_questions(AT, 0.1, look)
+    comparing = Comparing(against="both.parquet", against_score="old", questions=asked, confidence=0.5)
     pair = open_pair("both.parquet", comparing, RankingOptions(score="new", key="id"))
     labels = ReusedLabels.of(KnownLabels("gold.parquet", LabelColumns(label="right")), pair, Study("none"), None)
     misses, runs = 0, examples(30, 60)
@@ -249,6 +251,6 @@ def test_labels_whose_keys_became_doubles_are_not_taken_off(tmp_path):
     ids = 2**53 + np.arange(40)
     items = pa.table({"id": ids, "new": np.arange(40.0), "old": np.arange(40.0)[::-1], "right": np.ones(40, np.int8)})
     labels = pa.table({"id": ids.astype(np.float64), "right": items.column("right")})
-    options = {"score": "new", "against_score": "old", "key": "id", "at": "10", "label": "right"}
+    options = {"score": "new", "against_score": "old", "key": "id", "questions": "gain@10", "label": "right"}
     with pytest.raises(InputError, match=r"id '9007199254740992.0' is a float that is no exact whole number"):
         streameval.plan(items, tmp_path / "s", against=items, reuse=labels, **options)

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from gain_questions import gain_questions, gain_words
 from suite_cases import cases, slow
 
 import streameval
@@ -41,13 +42,13 @@ def lists(orders, tmp_path, monkeypatch):
     return shutil.copytree(orders, tmp_path, dirs_exist_ok=True)
 
 
-def plan(form, score, *more, at="100,1000", study="s"):
+def plan(form, score, *more, at="100,1000", within=0.01, study="s"):
     """Plan the comparison of `new` with another order of the same items."""
     if form == "one table":
         words = ["all.parquet", "--score", "new", "--against", "all.parquet", "--against-score", score]
     else:
         words = ["new.parquet", "--score", "score", "--against", f"{score}.parquet"]
-    return run(["plan", *words, "--key", "id", "--at", at, "--study", study, *more])
+    return run(["plan", *words, "--key", "id", *gain_words(at, within), "--study", study, *more])
 
 
 def differences(study="s"):
@@ -99,7 +100,7 @@ def test_every_verb_reads_a_study_without_a_label(lists, capsys):
 
 def test_a_study_without_a_label_of_tables_in_memory(lists):
     new, near = (pl.read_parquet(f"{name}.parquet") for name in ("new", "near"))
-    streameval.plan(new, "s", score="score", against=near, key="id", at=[1_000], seed=4)
+    streameval.plan(new, "s", score="score", against=near, key="id", questions="gain@1000", seed=4)
     assert streameval.select("s", ranking=(new, near)).table.num_rows == 0
     (row,) = streameval.evaluate("s").tables["differences"].to_pylist()
     assert (row["lower"], row["upper"], row["better"]) == (-row["losses"], row["gains"], "neither")
@@ -109,7 +110,7 @@ def test_a_study_without_a_label_of_tables_in_memory(lists):
 def test_bounds_without_a_label_are_certain_and_sharp(lists, look):
     """Whatever labels the items have, the difference is inside; at either end it is reached."""
     streameval.plan("all.parquet", "s", score="new", against="all.parquet", against_score="near", key="id",
-                    at=[100, 500, 1_500], within=0.02, look=look, seed=4)  # fmt: skip
+                    questions=gain_questions([100, 500, 1_500], 0.02, look), seed=4)  # fmt: skip
     found = streameval.evaluate("s")
     assert found.summary["claim"]["confidence"] == 1
     assert streameval.check("s", "gain@1500 <= 100").promise.startswith("These bounds are certain, ")
@@ -129,7 +130,7 @@ def test_bounds_without_a_label_are_certain_and_sharp(lists, look):
 def test_a_cutoff_without_a_label_among_others(lists):
     """At the first the tops are the same, and at the second they are not: there it is as if it were alone."""
     streameval.plan("all.parquet", "s", score="new", against="all.parquet", against_score="deep", key="id",
-                    at=[100, 3_000], within=0.05, seed=3)  # fmt: skip
+                    questions=gain_questions([100, 3_000], 0.05), seed=3)  # fmt: skip
     tasks = streameval.select("s").table
     assert tasks.num_rows > 20
     found = streameval.evaluate("s", labels=tasks.select(["se_task"]).append_column("label", tasks.column("right")))
@@ -161,7 +162,7 @@ def test_tops_of_different_sizes_that_hardly_differ(lists, capsys):
     """At scores the width is that of the larger top."""
     both = pl.read_parquet("all.parquet").with_columns(near=pl.col("new") - 0.003)
     both.write_parquet("all.parquet")
-    assert plan("one table", "near", "--within", "0.05", at="score:1") == 0
+    assert plan("one table", "near", at="score:1", within=0.05) == 0
     assert "so few items changed that every difference is within ±0.05 of the larger top" in capsys.readouterr().out
     assert run(["evaluate", "s"]) == 0
     (row,) = differences()
@@ -180,7 +181,7 @@ def test_lists_at_two_places_are_two_lists(lists, capsys, order):
         pq.write_table(rows.to_arrow(), f"{name}/part.parquet", compression="none", use_dictionary=False)
     assert len({open_ranking(name, RankingOptions()).fingerprint for name in "abc"}) == 1
     for other, labels in (("b", False), ("c", True)):
-        words = ["plan", "a", *order, "--against", other, "--key", "id", "--at", "100"]
+        words = ["plan", "a", *order, "--against", other, "--key", "id", "--for", "gain@100"]
         assert run([*words, "--study", f"s{other}"]) == 0
         assert ("nothing to label" not in capsys.readouterr().out) == labels
         tasks = streameval.select(f"s{other}").table

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from gain_questions import gain_questions, gain_words
 from suite_cases import cases, examples, slow
 from two_rankings import AT, ONE, TWO, bounds, evaluated, plan_of, planned, ranks_of, right, task_ids
 
@@ -71,7 +72,7 @@ def test_estimates_are_right_on_average_however_far_labelling_came(written, both
     truth, off = new < AT[1], []
     difference = int(truth[new < AT[2]].sum()) - int(truth[old < AT[2]].sum())
     source = str(written / "both.parquet")
-    comparing = Comparing(against=source, against_score="old", at=AT, within=0.1)
+    comparing = Comparing(against=source, against_score="old", questions=gain_questions(AT, 0.1))
     pair = open_pair(source, comparing, RankingOptions(score="new", key="id"))
     reused = ReusedLabels.of(KnownLabels(), pair, Study("none"), None)
     for seed in range(examples(20, 40)):
@@ -149,7 +150,8 @@ def test_a_judge_of_what_changed(home, begun, both, difference):
     truth = both.column("right").to_numpy()
     says = np.where(np.random.default_rng(2).random(both.num_rows) < 0.1, 1 - truth, truth)
     pq.write_table(both.append_column("model", pa.array(says)), "judged.parquet")
-    how = {**ONE, "against": "judged.parquet", "judge": "model", "min_precision": 0.9}
+    asked = [f"{question} expect 0.9" for question in gain_questions(AT, 0.05)]
+    how = {**ONE, "against": "judged.parquet", "judge": "model", "questions": asked}
     judged = planned("s", "judged.parquet", how)
     assert judged.table.num_rows < 0.65 * plan_of(begun).table.num_rows
     exported = streameval.select("s", export="t.csv").left_out
@@ -196,10 +198,8 @@ def test_people_see_neither_score_nor_list(two, tmp_path):
 
 
 def test_the_command_line(home, begun, one, capsys):
-    command = (
-        "plan both.parquet --score new --against both.parquet --against-score old --key id --study s --at 100,500,1500"
-    )
-    assert run([*command.split(), "--within", "5%", "--seed", "5"]) == 0
+    command = "plan both.parquet --score new --against both.parquet --against-score old --key id --study s --seed 5"
+    assert run([*command.split(), *gain_words("100,500,1500", 0.05)]) == 0
     said = capsys.readouterr().out
     assert "the order by new (B) against the order by old (A)" in said
     assert plan_of("s").table.equals(plan_of(begun).table)
@@ -214,7 +214,7 @@ def test_the_command_line(home, begun, one, capsys):
     assert re.search(r"ranking B\s+the order by new\s+ranking A\s+the order by old\s", provenance)
     assert "stored" not in provenance
     assert run(["sql", str(one), "SELECT cutoff, lower, upper FROM differences"]) == 0
-    assert run(["cost", "--items", "1e6", "--against", "80%", "--at", "1e5", "--json"]) == 0
+    assert run(["cost", "--items", "1e6", "--against", "80%", "--for", "gain@1e5", "--json"]) == 0
 
 
 def test_another_measure_is_refused_with_those_that_there_are(one, capsys):
@@ -228,19 +228,19 @@ def test_another_measure_is_refused_with_those_that_there_are(one, capsys):
 
 def test_cost_of_what_an_overlap_does_not_tell(capsys):
     """Cutoffs at scores share the error, as in a plan; what they take is not left out in silence."""
-    alone, beside = (list(streameval.cost(10**6, against="80%", at=at, within=0.02))
+    alone, beside = (list(streameval.cost(10**6, against="80%", questions=gain_questions(at, 0.02)))
                      for at in (["1000"], ["1000", "score:0.7"]))  # fmt: skip
     assert beside[0]["labels"] > alone[0]["labels"]
     assert (beside[1]["case"], beside[1]["labels"]) == ("score:0.7", None)
-    command = ["cost", "--items", "1e6", "--against", "80%", "--at"]
-    assert run([*command, "1000,score:0.7"]) == 0
+    command = ["cost", "--items", "1e6", "--against", "80%", "--for"]
+    assert run([*command, "gain@1000,score:0.7"]) == 0
     assert "score:0.7: what this takes depends on how far items moved" in capsys.readouterr().out
-    assert run([*command, "score:0.7"]) == 2
+    assert run([*command, "gain@score:0.7"]) == 2
     assert "score:0.7: what this takes depends on how far items moved" in capsys.readouterr().err
 
 
 def test_cost_from_the_overlap():
-    rows = list(streameval.cost(10**7, against="80%", at=["1e6"], within=0.01))
+    rows = list(streameval.cost(10**7, against="80%", questions="gain@1e6"))
     at = {row["case"]: row["labels"] for row in rows}
     assert at["at 1,000,000"] == pytest.approx(1_604, rel=0.1)
     assert at["two curves, and their difference"] > 100_000
@@ -255,10 +255,18 @@ def test_cost_from_the_overlap():
         ({"key": "idd"}, "did you mean 'id'?"),
         ({"at": ["precision:0.9"]}, "at ranks and scores"),
         ({"at": ["100", "score:0.5"]}, "ranks and scores"),
-        ({"at": []}, "names no cutoff"),
-        ({"within": 2}, "--within is 2"),
+        ({"questions": "gain@100 within 200%"}, "that wide it is whatever is labelled"),
+        ({"questions": "gain@100 within 0.02"}, "the width of a difference is a part of the cutoff"),
+        ({"questions": "precision_gain@100 within 2%"}, "the width of a difference is a part of the cutoff"),
+        ({"questions": ["gain@100 within 2%", "gain@500 within 3%"]}, "0.02 and 0.03 are both asked for"),
+        ({"questions": ["gain@100 within 2%", "gain@100 > 0 zone 0.03"]}, "0.02 and 0.03 are both asked for"),
+        ({"questions": "gain@100 within 2% zone 0.02"}, "a zone is one of a condition"),
+        ({"questions": "gain@100 > 0 round 20"}, "a comparison has no round"),
+        ({"questions": "gain@100 > 0 together"}, "a comparison has no together"),
+        ({"questions": "gain@100 expect 1"}, "a precision of 1 is expected, outside (0, 1)"),
+        ({"questions": ["gain@100 expect 0.3", "gain@500 expect 0.4"]}, "expect 0.3 and expect 0.4 are both asked for"),
+        ({"questions": "precision@100 >= 0.9"}, "two rankings are compared by gain or precision_gain"),
         ({"confidence": 1}, "--confidence is 1"),
-        ({"look": "often"}, "--look is 'often'"),
         ({"judge": "text"}, "judge"),
         ({"against": "missing.parquet"}, "missing.parquet"),
         ({"by": "text"}, "--by"),

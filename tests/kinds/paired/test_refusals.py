@@ -62,7 +62,7 @@ def plan(form, changed=None, *more, at="100,1000"):
         other = "x.parquet" if changed else "old.parquet"
     if changed:
         write(changed(pq.read_table("both.parquet" if form == "one table" else "old.parquet"), score_of(form)), other)
-    command = ["plan", ranking, "--score", score, "--against", other, *against, "--key", "id", "--at", at]
+    command = ["plan", ranking, "--score", score, "--against", other, *against, "--key", "id", "--for", f"gain@{at}"]
     return run([*command, "--study", "s", "--seed", "5", *more])
 
 
@@ -164,19 +164,15 @@ CUTOFFS = [
     ("150%", "a share of the list is 150%, outside (0, 1]"),
     (
         "0",
-        "rank 0 is below 1, the rank of the best item (at column 1). Hint: compare at ranks and scores (1000, 1%",
+        "rank 0 is below 1, the rank of the best item (at column 6).",
     ),
-    ("100,,1000", "'100,,1000': nothing stands on one side of a comma. Hint: "),
-    ("100,dcg@500", "--at is dcg@500, and rankings are compared at cutoffs only. Hint: compare at ranks and scores ("),
-    ("RBP.95", "--at is RBP.95, and rankings are compared at cutoffs only. Hint: "),
-    ("log_mean_precision", "--at is log_mean_precision, and rankings are compared at cutoffs only. Hint: "),
-    ("every", "--at is every, and rankings are compared at cutoffs only. Hint: "),
+    ("100,,1000", "gain@100,,1000: a cutoff is a number, 1%, score:0.7, precision:0.9 or recall:0.5 (at column 10)."),
+    ("every", "gain@every: a cutoff is a number, 1%, score:0.7, precision:0.9 or recall:0.5 (at column 6)."),
     ("score:100", "no item of either ranking has score 100 or a better one. Hint: "),
     ("score:1,score:100", "no item of either ranking has score 100 or a better one. Hint: "),
     ("score:best", "score is 'best', not a number. Hint: "),
-    ("100,score:1", "--at names ranks and scores. Hint: "),
-    ("each", "--at is each. Hint: compare at ranks and scores (1000, 1%, score:0.7)"),
-    ("precision:0.9", "--at is precision:0.9. Hint: compare at ranks"),
+    ("100,score:1", "--for names ranks and scores. Hint: "),
+    ("precision:0.9", "two rankings are not compared at precision:0.9. Hint: compare at ranks and scores"),
 ]
 
 
@@ -214,7 +210,7 @@ def test_a_comparison_does_not_grow(lists, capsys):
     assert run(["grow", "s"]) == 2
     said = capsys.readouterr().err
     assert "s is a study of two rankings, which grow does not read" in said
-    assert "with `plan --within X --reuse STUDY`" in said
+    assert 'with `plan --for "gain@K within X%" --reuse STUDY`' in said
 
 
 def test_another_ranking_that_is_none(lists, capsys):
@@ -253,7 +249,7 @@ def test_texts_are_read_once_in_place_of_either_list(lists, capsys):
     copied = streameval.select("s").table
     shutil.rmtree("s")
     as_text("both")
-    one = "plan x.csv --score new --against x.csv --against-score old --key id --study s --seed 5 --at 100,1000"
+    one = "plan x.csv --score new --against x.csv --against-score old --key id --study s --seed 5 --for gain@100,1000"
     assert run(one.split()) == 0
     assert copied.num_rows
     there = sorted(streameval.select("s").table.column("id").to_pylist())
@@ -321,7 +317,7 @@ def test_nothing_of_a_plan_changes_once_it_is_begun(lists, capsys):
     before = (lists / "s" / "plan.json").read_bytes()
     streameval.select("s")
     capsys.readouterr()
-    for more, at in (([], "100"), (["--look", "one"], "100,1000")):
+    for more, at in (([], "100"), (["--for", "gain@100 within 5%"], "100,1000")):
         assert plan("two tables", None, *more, at=at) != 0
         assert "holds a different plan" in capsys.readouterr().err
         assert (lists / "s" / "plan.json").read_bytes() == before

@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from gain_questions import gain_questions
 from places import RECORDED
 
 import streameval
@@ -34,7 +35,7 @@ def test_every_verb_refuses_it_in_one_line_that_names_the_way_and_nothing_change
         assert run([word.format(study).replace("~", " ") for word in verb.split()]) == 2, verb
         assert capsys.readouterr().err == (
             f"streameval: {study} compares two rankings {STUDIES[study]}, as an earlier version did. Hint: `streameval "
-            f"plan B --against A --at 100,1000 --reuse {study} …` compares them at cutoffs, with these labels\n"
+            f"plan B --against A --for gain@100,1000 --reuse {study} …` compares them at cutoffs, with these labels\n"
         ), verb
     assert {path: path.read_bytes() for path in Path(study).rglob("*") if path.is_file()} == before
 
@@ -42,6 +43,6 @@ def test_every_verb_refuses_it_in_one_line_that_names_the_way_and_nothing_change
 @pytest.mark.parametrize(("study", "labels"), [("every", 37), ("measures", 13)])
 def test_a_comparison_at_cutoffs_takes_its_labels(then, study, labels):
     both = {"against": "both.parquet", "score": "new", "against_score": "old", "key": "id"}
-    made = streameval.plan("both.parquet", "now", **both, at="10,20,50,100", within=0.05, reuse=study)
+    made = streameval.plan("both.parquet", "now", **both, questions=gain_questions("10,20,50,100", 0.05), reuse=study)
     assert made.table.column("known").to_pylist().count(True) == labels
     assert Study("now").labelled == labels

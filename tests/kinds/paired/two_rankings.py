@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from gain_questions import gain_questions
 
 import streameval
 from streameval.order.scan import key_hashes
@@ -20,8 +21,10 @@ TWO = {"score": "score", "against": "old.parquet", "key": "id"}
 
 
 def planned(study, source="both.parquet", how=ONE, **more):
-    """The plan of a comparison at the cutoffs AT, with a seed of its own."""
-    return streameval.plan(source, study, **{"at": AT, "seed": 5, "within": 0.05, **how, **more})
+    """The plan of a comparison at the cutoffs AT, with a seed of its own (as of `gain_questions`)."""
+    options = {"seed": 5, **how, **more}
+    asked = {name: options.pop(name, usual) for name, usual in (("at", AT), ("within", 0.05), ("look", "both"))}
+    return streameval.plan(source, study, **{"questions": gain_questions(**asked), **options})
 
 
 def right(tasks):

@@ -52,7 +52,7 @@ def added(study, question=GATE, **options):
 
 def test_what_is_known_is_not_asked_again_and_counts(curve, truth, labelled):
     known = Study(curve()).plan().ranks
-    folder, plan = added("c", seed=6, round=200)
+    folder, plan = added("c", f"{GATE} round 200", seed=6)
     assert plan.known.column("rank").to_numpy().tolist() == known.tolist()
     assert np.array_equal(plan.known.column("label").to_numpy(), truth[known - 1])
     found, rounds = labelled(folder)
@@ -196,11 +196,11 @@ def test_a_seed_that_drew_from_the_list_before_is_refused(curve):
 
 
 def test_questions_that_hold_together_share_the_doubt(home, people, capsys):
-    streameval.plan("list.parquet", "q", score="score", questions=GATE, together=True, seed=3)
+    streameval.plan("list.parquet", "q", score="score", questions=f"{GATE} together", seed=3)
     streameval.evaluate("q", labels=people(streameval.select("q").table))
-    second, plan = added("q", "precision@1000 >= 0.3", together=True)
-    third, last = added("q", "precision@1000 >= 0.4", together=True)
-    assert added("q", "precision@1000 >= 0.3", together=True)[0] == second != third
+    second, plan = added("q", "precision@1000 >= 0.3 together")
+    third, last = added("q", "precision@1000 >= 0.4 together")
+    assert added("q", "precision@1000 >= 0.3 together")[0] == second != third
     _, alone = added("q", "precision@1000 >= 0.45")
     doubts = [1 - float(one.parameters["confidence"]) for one in (Study("q").plan(), plan, last, alone)]
     assert doubts == pytest.approx([0.05 * 6 / (math.pi * n) ** 2 for n in (1, 2, 3)] + [0.05], rel=1e-3)
@@ -219,18 +219,18 @@ def doubt_of(folder):
 
 def test_questions_of_questions_share_the_doubt_with_all_others_of_the_list(home, capsys):
     """However deep they lie; what is said to hold together is what was spent, and another confidence is refused."""
-    streameval.plan("list.parquet", "q", score="score", questions=GATE, together=True, seed=3)
+    streameval.plan("list.parquet", "q", score="score", questions=f"{GATE} together", seed=3)
     chain, folders = "q", ["q"]
     for at in (3, 4, 5):
-        chain, _ = added(chain, f"precision@1000 >= 0.{at}", together=True)
+        chain, _ = added(chain, f"precision@1000 >= 0.{at} together")
         folders.append(chain)
-    folders.append(added("q", "precision@1000 >= 0.7", together=True)[0])
+    folders.append(added("q", "precision@1000 >= 0.7 together")[0])
     assert folders[-2:] == ["q/question-1/question-1/question-1", "q/question-2"]
     doubts = [float(doubt_of(one)) for one in folders]
     assert doubts == pytest.approx([0.05 * 6 / (math.pi * n) ** 2 for n in (1, 2, 3, 4, 5)], rel=1e-3)
     assert sum(map(doubt_of, folders)) <= Fraction("0.05")
     for folder in ("q", chain):
-        said = refused(capsys, "plan", "--study", folder, "--for", "positives >= 900", "--together",
+        said = refused(capsys, "plan", "--study", folder, "--for", "positives >= 900 together",
                        "--confidence", "0.8")  # fmt: skip
         assert "the questions of this list hold together with probability 0.95, and 0.8 is asked for" in said
         assert "Hint: --confidence 0.95" in said
@@ -238,7 +238,7 @@ def test_questions_of_questions_share_the_doubt_with_all_others_of_the_list(home
 
 def test_questions_that_were_numbered_twice_are_said_to_hold_together_as_often_as_they_do(home, people, capsys):
     """As chains were once: three with the doubt of a first question each."""
-    streameval.plan("list.parquet", "q", score="score", questions=GATE, together=True, seed=3)
+    streameval.plan("list.parquet", "q", score="score", questions=f"{GATE} together", seed=3)
     first = Study("q").plan()
     for folder, seed in (("q/question-1", 4), ("q/question-1/question-1", 5)):
         Study(Path(folder)).save_plan(replace(first, seed=seed))
@@ -253,14 +253,14 @@ def test_questions_that_were_numbered_twice_are_said_to_hold_together_as_often_a
 AGAIN = {
     "as it was typed, of its own study": (["precision@1000 >= 0.6"], "q"),
     "with another seed": (["precision@1000 >= 0.6", "--seed", "9"], "q/question-1"),
-    "with other rounds": (["precision@1000 >= 0.60", "--round", "20"], "q/question-1"),
-    "with an expectation": (["precision@1e3 >= 0.6", "--expect", "0.9"], "q/question-1"),
+    "with other rounds": (["precision@1000 >= 0.60 round 20"], "q/question-1"),
+    "with an expectation": (["precision@1e3 >= 0.6 expect 0.9"], "q/question-1"),
     "at another confidence": (["precision@25% >= 0.6", "--confidence", "0.9"], "q/question-1"),
-    "in the same zone": (["precision@1000 >= 0.7", "--zone", "0.05", "--seed", "2"], "q/question-1"),
+    "in the same zone": (["precision@1000 >= 0.7 zone 0.05", "--seed", "2"], "q/question-1"),
     "in no zone": (["precision@1000 >= 0.7"], "q"),
     "turned round": (["precision@1000 < 0.6"], "q"),
     "beside another": (["precision@200 >= 0.3", "precision@1000 >= 0.6"], "q"),
-    "as one of the same doubt": (["precision@1000 >= 0.6", "--together"], "q"),
+    "as one of the same doubt": (["precision@1000 >= 0.6 together"], "q"),
     "of a question of the list": (["positives >= 1500"], "q"),
     "of a width": (["positives within 20%", "--seed", "7"], "q"),
 }
@@ -274,7 +274,7 @@ def asked_before(made, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         streameval.plan("list.parquet", "q", score="score", questions=GATE, seed=3)
-        added("q", "precision@1000 >= 0.7", zone="0.05")
+        added("q", "precision@1000 >= 0.7 zone 0.05")
         added("q/question-1", "positives >= 1500")
         added("q", "positives within 20%")
     return folder
@@ -291,7 +291,7 @@ def test_no_question_is_asked_of_a_list_again(asked_before, monkeypatch, capsys,
 
 @pytest.mark.parametrize("other", [
     ["precision@1000 >= 0.65"], ["precision@1000 > 0.6"], ["precision@999 >= 0.6"], ["recall@1000 >= 0.6"],
-    ["precision@1000 >= 0.7", "--zone", "0.06"],
+    ["precision@1000 >= 0.7 zone 0.06"],
 ])  # fmt: skip
 def test_another_threshold_or_cutoff_and_a_wider_zone_are_other_questions(asked_before, tmp_path, monkeypatch, other):
     shutil.copytree(asked_before, tmp_path / "copy")
@@ -305,13 +305,16 @@ def test_a_question_that_has_an_answer_is_refused_with_the_command_that_says_it(
     assert "q asks this already: precision@1000 >= 0.5. Hint: streameval show q" in said
 
 
+TERMS = ("round 60", "expect 0.8", "together")
+
+
 def test_whoever_asks_ten_times_has_one_draw(home, capsys):
     """Each with another seed, rounds, confidence or expectation: nine are refused, and are no chance of a false one."""
     streameval.plan("list.parquet", "c", score="score", seed=5, budget=60)
-    ways = [["--seed", str(n)] for n in range(10, 14)] + [["--round", "60"], ["--confidence", "0.91"], ["--together"]]
+    ways = [["--seed", str(n)] for n in range(10, 14)] + [["--confidence", "0.91"], ["--budget", "200"]]
     assert run(["plan", "--study", "c", "--for", GATE, "--confidence", "0.9", "--seed", "9"]) == 0
-    for way in [*ways, ["--expect", "0.8"], ["--budget", "200"]]:
-        assert "asks this already" in refused(capsys, "plan", "--study", "c", "--for", GATE, *way)
+    for asked, way in [*((GATE, way) for way in ways), *((f"{GATE} {term}", []) for term in TERMS)]:
+        assert "asks this already" in refused(capsys, "plan", "--study", "c", "--for", asked, *way)
     assert [one.name for one in Path("c").glob("question-*")] == ["question-1"]
 
 
@@ -373,7 +376,7 @@ def test_known_labels_tell_what_a_question_about_the_whole_list_takes(curve, cap
 
 def test_what_cannot_be_asked_is_refused(home, people):
     table = pa.table({"user": [1, 1, 2, 2], "score": [0.9, 0.1, 0.8, 0.2], "right": [1, 0, 1, 0]})
-    streameval.plan(table, "rankings", per="user", rankings=2, at=1, seed=1, score="score")
+    streameval.plan(table, "rankings", per="user", budget=2, questions="precision@1", seed=1, score="score")
     with pytest.raises(StudyError, match="a question is asked of one ranking"):
         added("rankings")
     streameval.plan(pa.table({"text": ["a"] * 900}), "memory", seed=1, budget=50)
@@ -405,7 +408,7 @@ def test_a_rule_that_came_late_to_the_study_of_known_items_is_told_by_the_questi
     labels = pq.read_table("c/labels.parquet", columns=["rank", "label"])
     yes = labels.filter(pc.field("label") == 1)["rank"].to_numpy()[:10]
     no = [pa.table({"rank": yes, "label": np.zeros(10, np.int8), "annotator": [name] * 10}) for name in ("ben", "cem")]
-    folder, made = added("c", "precision@1000 >= 0.61", seed=6, round=200)
+    folder, made = added("c", "precision@1000 >= 0.61 round 200", seed=6)
     streameval.evaluate("c", labels=pa.concat_tables(no), vote="any")
     found = streameval.evaluate(folder, labels=people(streameval.select(folder).table))
     known, label = (made.known.column(name).to_numpy() for name in ("rank", "label"))

@@ -67,7 +67,7 @@ def test_classes_are_counted_and_their_items_are_in_a_random_order(said, how):
 
 def test_a_gate_with_a_judge_is_decided_by_fewer_labels(said, home, people, capsys):
     for study, judge in (("q", ["--judge", "llm"]), ("alone", [])):
-        assert run([*PLAN[:3], study, *PLAN[4:], "--for", GATE, *judge, "--round", "60"]) == 0
+        assert run([*PLAN[:3], study, *PLAN[4:], "--for", f"{GATE} round 60", *judge]) == 0
     assert "Items by what the judge says: 0 to 0.5: " in capsys.readouterr().out
     assert run(["select", "q", "--export", "shown.csv"]) == 0
     assert "llm" not in (home / "shown.csv").read_text().splitlines()[0]  # people would be swayed
@@ -82,7 +82,7 @@ def test_a_gate_with_a_judge_is_decided_by_fewer_labels(said, home, people, caps
 def test_a_question_of_a_study_may_have_a_judge_too_and_known_items_have_its_class(said, people, labelled):
     streameval.plan("stored.parquet", "c", budget=100, seed=1)
     streameval.evaluate("c", labels=people(streameval.select("c").table))
-    asked = {"questions": "precision@1000 >= 0.85", "confidence": "0.99", "judge": "llm", "seed": 9, "round": 120}
+    asked = {"questions": "precision@1000 >= 0.85 round 120", "confidence": "0.99", "judge": "llm", "seed": 9}
     plan = streameval.plan(None, "c", **asked)
     known = plan.known.to_pydict()
     assert len(known["rank"]) > 50
@@ -97,7 +97,7 @@ def test_the_order_of_the_items_of_a_class_does_not_depend_on_where_rounds_begin
     """Two rounds of 20 ask more of the classes that the first says more of; of each class, the first in one order."""
     orders = []
     for study, size in (("one", 20), ("other", 40)):
-        streameval.plan("stored.parquet", study, questions=GATE, judge="llm", seed=3, round=size)
+        streameval.plan("stored.parquet", study, questions=f"{GATE} round {size}", judge="llm", seed=3)
         if study == "one":
             streameval.evaluate(study, labels=people(streameval.select(study).table))
             streameval.select(study)
@@ -114,11 +114,11 @@ def test_the_order_of_the_items_of_a_class_does_not_depend_on_where_rounds_begin
 @pytest.mark.parametrize(("given", "told"), [
     (["cut precision 0.8", "--judge", "llm"], "a judge is of no use to this"),
     (["precision@100 within 0.1", "--judge", "llm"], "a judge is of no use to this"),
-    ([GATE, "--judge", "llm", "--zone", "0.05"], "with a judge there is no zone"),
+    ([f"{GATE} zone 0.05", "--judge", "llm"], "with a judge there is no zone"),
     ([GATE, "--judge", "lm"], "the ranking has no column 'lm'"),
     ([GATE, "--judge", "text"], "judge column 'text'"),
     ([GATE, "--judge", "(0.5)"], "--judge '(0.5)' names no column"),
-    (["recall@100 >= 0.5", "--judge", "llm", "--expect", "0.9"], "only a condition on precision@K has a zone"),
+    (["recall@100 >= 0.5 expect 0.9", "--judge", "llm"], "only a condition on precision@K has a zone"),
 ])  # fmt: skip
 def test_what_does_not_go_with_a_judge_is_one_line(said, home, capsys, given, told):
     assert told in refused(capsys, *PLAN, "--for", *given)
@@ -128,7 +128,7 @@ def test_what_does_not_go_with_a_judge_is_one_line(said, home, capsys, given, to
 def test_a_question_ends_where_no_item_that_was_put_in_order_is_left(said, labelled, monkeypatch):
     monkeypatch.setattr("streameval.kinds.question.plan.KEPT", 12)
     asked = "precision@1000 >= 0.74"
-    plan = streameval.plan("stored.parquet", "q", questions=asked, judge="llm", seed=3, round=100)
+    plan = streameval.plan("stored.parquet", "q", questions=f"{asked} round 100", judge="llm", seed=3)
     assert plan.judge_sample.num_rows == 12
     found, _ = labelled("q")
     assert found.summary["outcome"] == "open"

@@ -44,8 +44,8 @@ def ranks(table):
     ),
 ])  # fmt: skip
 def test_a_question_is_asked_until_it_is_answered(home, truth, people, capsys, question, status, outcome, says):
-    command = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for", question, "--seed", "3"]
-    command += ["--round", "300"]
+    command = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for", f"{question} round 300"]
+    command += ["--seed", "3"]
     assert run(command) == 0
     assert run(command) == 0  # the same again
     for number in range(1, 40):
@@ -148,7 +148,7 @@ def test_answers_in_any_order_in_parts_and_again_come_to_the_same(gate, made, pe
 
 
 def test_a_budget_ends_the_rounds(home, labelled):
-    streameval.plan("list.parquet", "q", score="score", questions="precision@1000 >= 0.74", budget=60, round=40, seed=4)
+    streameval.plan("list.parquet", "q", score="score", questions="precision@1000 >= 0.74 round 40", budget=60, seed=4)
     found, rounds = labelled("q")
     assert (found.summary["account"]["planned"], rounds) == (60, 2)
     assert streameval.check("q").outcome == "inconclusive"
@@ -156,7 +156,7 @@ def test_a_budget_ends_the_rounds(home, labelled):
 
 
 def test_the_size_of_a_round_can_be_given(home, people):
-    streameval.plan("list.parquet", "q", score="score", questions=GATE, round=7, seed=3)
+    streameval.plan("list.parquet", "q", score="score", questions=f"{GATE} round 7", seed=3)
     first = streameval.select("q").table
     streameval.evaluate("q", labels=people(first))
     assert (first.num_rows, streameval.select("q").table.num_rows) == (7, 7)
@@ -164,7 +164,7 @@ def test_the_size_of_a_round_can_be_given(home, people):
 
 def test_rounds_that_were_drawn_ahead_need_no_scan(home, people):
     gate = "gate"
-    streameval.plan("list.parquet", gate, score="score", questions=GATE, seed=3, round=50)
+    streameval.plan("list.parquet", gate, score="score", questions=f"{GATE} round 50", seed=3)
     first = streameval.select(gate)
     assert first.fetched.rows_scanned > 0
     streameval.evaluate(gate, labels=people(first.table))
@@ -231,7 +231,7 @@ def test_what_the_labels_count_to_goes_before_what_a_test_said(home, truth, peop
         design_passes = _passes_by_luck(truth, asked, seed)
         if design_passes:
             break
-    streameval.plan("list.parquet", "q", score="score", questions=asked, seed=seed, round=100)
+    streameval.plan("list.parquet", "q", score="score", questions=f"{asked} round 100", seed=seed)
     found = streameval.evaluate("q", labels=people(streameval.select("q").table))
     assert (found.summary["outcome"], streameval.check("q").outcome) == ("fail", "fail")
 
@@ -252,7 +252,7 @@ def _passes_by_luck(truth, asked, seed):
     ("precision@1000 <= 0.74", 4, "is at most 0.74, or above it by less than the zone of 0.05"),
 ])  # fmt: skip
 def test_a_zone_is_told_wherever_yes_is(home, people, capsys, asked, seed, says):
-    streameval.plan("list.parquet", "q", score="score", questions=asked, zone="0.05", seed=seed, round=200)
+    streameval.plan("list.parquet", "q", score="score", questions=f"{asked} round 200 zone 0.05", seed=seed)
     pq.write_table(people(streameval.select("q").table), "answers.parquet")
     for command in (["evaluate", "q", "--labels", "answers.parquet"], ["show", "q"]):
         assert run(command) == 0
@@ -291,7 +291,7 @@ def test_of_two_who_select_at_once_one_draws_the_round_and_both_get_it(begun):
 
 def test_an_answer_that_counting_refutes_is_withdrawn_as_refuted(home):
     """Evidence passes on 69 ones of 100 items; the zeros that come then are the rest, and one too many."""
-    streameval.plan("list.parquet", "q", score="score", questions="precision@100 >= 0.7", seed=3, round=100)
+    streameval.plan("list.parquet", "q", score="score", questions="precision@100 >= 0.7 round 100", seed=3)
     streameval.select("q")
     table = Study("q").plan().table
     ranks = table.column("rank").to_numpy()[np.argsort(table.column("order").to_numpy())]
@@ -307,7 +307,7 @@ def test_an_answer_that_counting_refutes_is_withdrawn_as_refuted(home):
 def test_a_cut_that_later_labels_do_not_bear_out_is_withdrawn_for_them(home):
     """No label changed: those that were drawn first say yes throughout, and all others no."""
     pq.write_table(pa.table({"score": np.linspace(1, 0, 200)}), "short.parquet")
-    streameval.plan("short.parquet", "q", score="score", questions="cut precision 0.7", seed=5, round=200)
+    streameval.plan("short.parquet", "q", score="score", questions="cut precision 0.7 round 200", seed=5)
     pilot = streameval.select("q").table["rank"]
     streameval.evaluate("q", labels=pa.table({"rank": pilot, "label": [1] * len(pilot)}))
     streameval.select("q")

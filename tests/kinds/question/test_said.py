@@ -133,11 +133,11 @@ def test_cost_names_the_probability_and_the_flag_as_they_are_typed(capsys):
     assert "An answer is wrong with probability 0.01 at most, whatever the list" in told(capsys, *cost)
 
 
-@pytest.mark.parametrize(("more", "round_"), [([], "50 labels on average"), (["--round", "20"], "19 labels")])
+@pytest.mark.parametrize(("more", "round_"), [("", "50 labels on average"), (" round 20", "19 labels")])
 def test_a_forecast_of_labels_that_decide_names_what_is_asked_besides(home, capsys, more, round_):
     plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for"]
-    assert f"that adds at most {round_}." in told(capsys, *plan, "precision@1000 >= 0.6", *more)
-    assert "asked whole" not in told(capsys, *plan, "precision@40 >= 0.6", *more)  # all are asked
+    assert f"that adds at most {round_}." in told(capsys, *plan, f"precision@1000 >= 0.6{more}")
+    assert "asked whole" not in told(capsys, *plan, f"precision@40 >= 0.6{more}")  # all are asked
 
 
 def test_every_answer_of_the_page_has_its_name_where_the_screen_is_narrow(made):
@@ -174,13 +174,14 @@ def test_numbers_of_positives_are_whole(home, people, capsys, asked):
 
 
 def test_plan_tells_what_is_likely_from_what_is_certain(home, capsys):
-    plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for", "precision@1000 >= 0.6"]
-    assert re.search(r"\(nine times in ten at most [\d,]+; [\d,]+ at most\)", told(capsys, *plan, "--zone", "0.05"))
+    plan = ["plan", "list.parquet", "--study", "q", "--score", "score", "--for"]
+    said = told(capsys, *plan, "precision@1000 >= 0.6 zone 0.05")
+    assert re.search(r"\(nine times in ten at most [\d,]+; [\d,]+ at most\)", said)
 
 
 @pytest.mark.parametrize("asked", [
     ["precision@100 >= 0"], ["precision@100 >= 1.2"], ["precision@score:2 >= 0.9"],
-    ["precision@100 >= 0.9", "--zone", "0.95"],
+    ["precision@100 >= 0.9 zone 0.95"],
 ])  # fmt: skip
 def test_what_no_list_can_answer_is_refused_with_a_hint(home, capsys, asked):
     assert "Hint: " in refused(capsys, "plan", "list.parquet", "--study", "q", "--score", "score", "--for", *asked)
@@ -202,7 +203,7 @@ def test_what_skipped_items_cost_is_said_where_they_are_many(home, people, capsy
     says = {2: ".", 12: ". That costs about {} labels.",
             100: ". While so many are, it may never be decided; if they were like the others, about {} more labels "
             "may decide."}  # fmt: skip
-    streameval.plan("list.parquet", "q", score="score", questions="precision@1000 >= 0.6", seed=4, round=150)
+    streameval.plan("list.parquet", "q", score="score", questions="precision@1000 >= 0.6 round 150", seed=4)
     answers = people(streameval.select("q").table)
     label = [str(one) for one in answers.column("label").to_pylist()]
     for skipped in (100, 12, 2):
@@ -216,10 +217,9 @@ def test_what_skipped_items_cost_is_said_where_they_are_many(home, people, capsy
 
 
 def test_a_cut_that_is_unlikely_says_so_and_goes_on_where_a_size_was_given(home, people, capsys):
-    for study, more in (("q", []), ("sized", ["--round", "150"])):
+    for study, more in (("q", []), ("sized", ["round 150"])):
         plan = ["plan", "list.parquet", "--study", study, "--score", "score"]
-        ask = [*plan, "--seed", "3", "--for", "cut precision 0.98"]
-        assert run([*ask, *more]) == 0
+        assert run([*plan, "--seed", "3", "--for", " ".join(["cut precision 0.98", *more])]) == 0
         answers = people(streameval.select(study).table)
         no = answers.set_column(1, "label", pa.array([0] * answers.num_rows, pa.int8()))
         pq.write_table(no, "answers.parquet")
@@ -353,8 +353,8 @@ def test_several_conditions_are_told_each_and_as_a_whole(home, people, capsys):
 
 @pytest.mark.parametrize(("more", "says"), [("0.5", "Yes: all of them hold. "), ("0.95", "No: not all of them hold. ")])
 def test_several_conditions_are_told_as_a_whole_once_they_are_decided(home, people, capsys, more, says):
-    asked = ["precision@40 >= 0.5", f"precision@1000 >= {more}"]
-    streameval.plan("list.parquet", "q", score="score", questions=asked, seed=4, round=100)
+    asked = ["precision@40 >= 0.5 round 100", f"precision@1000 >= {more}"]
+    streameval.plan("list.parquet", "q", score="score", questions=asked, seed=4)
     found = streameval.evaluate("q", labels=people(streameval.select("q").table))
     assert found.summary["outcome"] == ("pass" if more == "0.5" else "fail")
     said = told(capsys, "show", "q")

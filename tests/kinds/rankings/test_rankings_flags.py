@@ -26,19 +26,17 @@ EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": 
          "--positive 1 --negative 0": GOES, "--negative 0": GOES, "--labels-are positives": REFUSED,
          "--engine sparc": REFUSED, "--engine local:sc://x": REFUSED}  # fmt: skip
 PLAN = {**COMMON, "--key id --score score": REFUSED, "--study new": GOES,
-        "--per query": GOES, "--rankings 3": GOES, "--at 2": GOES,
+        "--per query": GOES, "--budget 30": GOES, "--for precision@2": GOES,
         "--confidence 0.9": GOES, "--seed 3": GOES, "--nan last --score score": REFUSED, "--method uniform": REFUSED,
         "--by query": REFUSED,
-        "--judge label": GOES, "--judge label(0.5)": REFUSED, "--at 1,5": GOES, "--stages adaptive": REFUSED,
-        "--alpha 0.1": REFUSED, "--budget 10": REFUSED,
+        "--judge label": GOES, "--judge label(0.5)": REFUSED, "--for precision@1,5": GOES, "--stages adaptive": REFUSED,
+        "--alpha 0.1": REFUSED,
         "--judge-accuracy 0.9": REFUSED, "--judge-sample 5": REFUSED,
         "--label label": REFUSED, "--labels-unseen-by-model yes": REFUSED,
         "--stages 2": REFUSED, "--min-precision 0.5": REFUSED, "--on id": REFUSED,
-        "--for precision@1>=0.5": REFUSED, "--zone 0.1": REFUSED, "--expect 0.9": REFUSED, "--round 9": REFUSED,
-        "--together": REFUSED,
-        "--against runs.parquet": REFUSED, "--against-score score": REFUSED, "--within 0.1": REFUSED,
-        "--engine local:sc://x": REFUSED,
-        "--look one": REFUSED, "--reuse x.csv": REFUSED}  # fmt: skip
+        "--for precision@1>=0.5": REFUSED,
+        "--against runs.parquet": REFUSED, "--against-score score": REFUSED, "--engine local:sc://x": REFUSED,
+        "--reuse x.csv": REFUSED}  # fmt: skip
 EVALUATE = {"--labels done.csv": GOES, "--misses 2": REFUSED,
             "--misses-from other": REFUSED, "--positives qrels.parquet": GOES,
             "--key id": REFUSED, "--key id --positives items.parquet": GOES,
@@ -61,9 +59,7 @@ def answered(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         write_list()
-        assert (
-            run(["plan", "runs.parquet", "--study", "study", "--per", "query", "--rankings", "5", "--seed", "1"]) == 0
-        )
+        assert run(["plan", "runs.parquet", "--study", "study", "--per", "query", "--budget", "50", "--seed", "1"]) == 0
         assert run(["select", "study", "--export", "tasks.csv"]) == 0
     tasks = csv.read_csv(folder / "tasks.csv")
     done = tasks.drop_columns("label").append_column("label", pa.array([1] * len(tasks)))
@@ -110,7 +106,7 @@ def test_every_flag_of_exact(given, capsys):
 
 @pytest.mark.parametrize("given", PLAN)
 def test_every_flag_of_plan(given, capsys):
-    rest = {"--per": "query", "--study": "study", "--rankings": "5"}
+    rest = {"--per": "query", "--study": "study", "--budget": "50"}
     rest = [one for pair in rest.items() for one in pair if not given.startswith(pair[0] + " ")]
     judge(["plan", "runs.parquet", *given.split(), *rest], given, PLAN[given], capsys)
 

@@ -71,7 +71,6 @@ def test_labels_that_cannot_be_used(capsys):
             "with --alpha, --judge-sample. Hint: leave it out: it is for a study of a curve",
         ),
         ("--per float", "3 rows without float (null or NaN)"),
-        ("--per text", "the list holds 1 ranking, and 1,000 were to be drawn"),
     ],
 )
 def test_refusals_of_plan_say_why(given, said, capsys):
@@ -90,10 +89,10 @@ def evaluated():
             "study",
             "--per",
             "query",
-            "--rankings",
-            "5",
-            "--at",
-            "2",
+            "--budget",
+            "10",
+            "--for",
+            "precision@2",
             "--seed",
             "1",
         ]

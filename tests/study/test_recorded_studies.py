@@ -1,0 +1,82 @@
+"""Studies whose options were planned one by one (`--at`, `--within`, `--zone` …): they are read, evaluated, and go on.
+
+`recorded/studies-0.2.0.tar.xz` holds some of every kind, without report.html and study.duckdb; those in `OPEN` lack
+labels, a round or a stage.
+"""
+
+import shutil
+import tarfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from places import RECORDED
+
+import streameval
+from streameval.cli import run
+from streameval.study import Study
+
+LISTS = {"drawn_rankings": "in/queries.parquet"}  # of all others in/list.parquet
+OPEN = ("question", "widths", "paired", "any", "drawn_rankings", "stages")
+DONE = ("curve", "paula")
+PLANNED = {  # as plan.json has it
+    "question": {"confidence": "0.96961", "zone": "0.02", "expect": "0.7", "round": 10, "budget": 60,
+                 "together": "0.95"},
+    "widths": {"confidence": "0.95", "zone": None, "expect": "0.6", "round": None, "budget": None},
+    "paired": {"within": "0.02", "confidence": "0.95", "look": "both", "min_precision": 0.4},
+    "any": {"within": "0.02", "confidence": "0.95", "look": "any", "min_precision": 0.5},
+    "drawn_rankings": {"confidence": 0.95, "rankings": 12, "at": 3},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recorded")
+    with tarfile.open(RECORDED / "studies-0.2.0.tar.xz") as studies:
+        studies.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def recorded(unpacked, tmp_path, monkeypatch):
+    """A copy of all, which is the current folder."""
+    monkeypatch.chdir(shutil.copytree(unpacked, tmp_path / "studies"))
+
+
+def labels_of(study):
+    """Right answers to what a study asks now."""
+    place = LISTS.get(study, "in/list.parquet")
+    source = pq.read_table(place)
+    truth = dict(zip(source.column("id").to_pylist(), source.column("label").to_pylist(), strict=True))
+    tasks = streameval.select(study, ranking=place, columns=["id"]).table
+    labels = pa.array([truth[item] for item in tasks.column("id").to_pylist()])
+    return tasks.select(["se_task"]).append_column("label", labels)
+
+
+@pytest.mark.parametrize("study", [*OPEN, *DONE])
+def test_what_they_say_is_computed_again_to_the_bit(recorded, study):
+    before = pq.read_table(f"{study}/metrics.parquet")
+    found = streameval.evaluate(study)
+    assert found.metrics.to_pylist() == before.to_pylist()
+    assert run(["show", study]) == 0
+
+
+@pytest.mark.parametrize("study", PLANNED)
+def test_their_plans_are_read_as_they_are(recorded, study):
+    assert dict(Study(Path(study)).plan().parameters) == PLANNED[study]
+
+
+@pytest.mark.parametrize("study", OPEN)
+def test_they_go_on(recorded, study):
+    if study == "stages":
+        streameval.grow(study, labels=35)
+    before = Study(Path(study)).summary()["account"]["labelled"]
+    found = streameval.evaluate(study, labels=labels_of(study))
+    assert found.summary["account"]["labelled"] > before
+    assert streameval.sql(study, "FROM metrics").num_rows > 0
+
+
+@pytest.mark.parametrize(("study", "condition"), [("labelled_list", "precision@10 >= 0.5"), ("rankings", "map >= 0.3")])
+def test_exact_results_are_read(recorded, study, condition):
+    assert run(["show", study]) == run(["check", study, condition]) == 0
