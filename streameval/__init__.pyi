@@ -38,7 +38,6 @@ from streameval.verbs.compare import compare as compare
 from streameval.verbs.compile import compile as compile
 from streameval.verbs.cost import Costs
 from streameval.verbs.cut import cut as cut
-from streameval.verbs.exact import Windows
 from streameval.verbs.extrapolate import extrapolate as extrapolate
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
 from streameval.verbs.label import Served
@@ -109,15 +108,8 @@ def cost(
     judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
     questions: Question | Sequence[str | Question] | str | None = ...,
-    zone: float | str | None = ...,
-    expect: float | str | None = ...,
-    round: int | None = ...,
-    together: bool | None = ...,
     against: Any = ...,
     against_score: str | None = ...,
-    at: Sequence[str] | None = ...,
-    within: float | str | None = ...,
-    look: Literal["both", "one", "any"] | None = ...,
     engine: Any = ...,
 ) -> Costs: ...
 def evaluate(
@@ -153,9 +145,7 @@ def exact(
     misses: int = ...,
     sample_of: str | Sequence[str] | None = ...,
     at_score: str | float | Sequence[float] | None = ...,
-    window: str | int | Sequence[int] | None = ...,
-    epsilon: str | float | Sequence[float] = ...,
-    windows: Windows = ...,
+    method: str | Sequence[str] | None = ...,
     out: str | os.PathLike[str] | None = ...,
     options: RankingOptions | None = ...,
     engine: Engine | str = ...,
@@ -282,17 +272,9 @@ def plan(
     label: str | None = ...,
     labels_unseen_by_model: Literal["yes", "no"] | None = ...,
     per: Sequence[str] | None = ...,
-    rankings: int | None = ...,
-    at: Sequence[str] | None = ...,
     questions: Question | Sequence[str | Question] | str | None = ...,
-    zone: float | str | None = ...,
-    expect: float | str | None = ...,
-    round: int | None = ...,
-    together: bool | None = ...,
     against: Any = ...,
     against_score: str | None = ...,
-    within: float | str | None = ...,
-    look: Literal["both", "one", "any"] | None = ...,
     engine: Any = ...,
 ) -> Plan: ...
 def scan_ranking(
