@@ -188,14 +188,6 @@ def test_a_retired_flag_names_what_says_the_same(capsys):
     assert said == "streameval: sql has no option --csv any more. Hint: it is --out FILE.csv, or --out - to print it\n"
 
 
-@pytest.mark.parametrize(("verb", "option"), [(verb, option) for verb in RETIRED for option in RETIRED[verb]])
-def test_each_old_spelling_prints_what_it_is_now(verb, option, capsys):
-    assert run([verb, "here", option, "1"]) == 2
-    assert capsys.readouterr().err == (
-        f"streameval: {verb} has no option {option} any more. Hint: it is {RETIRED[verb][option]}\n"
-    )
-
-
 @pytest.mark.parametrize(("command", "said"), [
     ("select s --csv a.csv", "select has no option --csv. Hint: `streameval select --help` lists those that there are"),
     ("plan l.parquet --study s --looks 3", "plan has no option --looks any more. Hint: it is --stages 3, or "),
