@@ -15,6 +15,7 @@ from streameval.judges.classes import awaits_judge
 from streameval.questions import CUT, Condition, Question
 from streameval.questions.printed import measure_of
 from streameval.reporting.text import NOTHING, NextStep
+from streameval.rows.options import typed_score
 from streameval.study import Study
 from streameval.study.provenance import evaluate_commands, plan_command
 from streameval.study.results import Result
@@ -230,7 +231,8 @@ def closer_bounds(plan: Plan, result: Result, study: str, places: Mapping[str, S
         return NOTHING
     order, at = notes["order"], ",".join(notes["cutoffs"])
     within = f"{float(plan.parameters['within']) / 2:.3g}"
-    options = {"against": places["a"][0], "score": order.get("score"), "against_score": notes["against"].get("score"),
-               "ascending": order.get("ascending") or None, "key": ",".join(notes["draw_by"]), "at": at,
-               "within": within, "reuse": study, "study": f"{study}-closer"}  # fmt: skip
+    scores = [typed_score(row.get("score"), bool(row.get("ascending"))) for row in (order, notes["against"])]
+    options = {"against": places["a"][0], "score": scores[0], "against_score": scores[1],
+               "key": ",".join(notes["draw_by"]), "at": at, "within": within,
+               "reuse": study, "study": f"{study}-closer"}  # fmt: skip
     return _step("asks for bounds half as wide, with these labels", "plan", places["b"][0], *flags(options))
