@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import difflib
 import errno
+import os
 import re
 from collections.abc import Callable, Iterable
 from numbers import Integral
+from pathlib import Path
 from typing import Any, TypeVar
 
 from streameval.text.credentials import masked
+from streameval.text.numbers import whole_number
 from streameval.text.options import with_flags, with_keywords
 
 AnyAsked = TypeVar("AnyAsked")
@@ -209,6 +212,21 @@ def of_each(asked: Iterable[AnyAsked], answer: Callable[[AnyAsked], AnyAnswer]) 
     if refused:
         raise refused[0]
     return answers
+
+
+def misses_or_study(misses: object) -> int | Path:
+    """Tell how many misses there are, or which study bounds them: a text that is no number names its folder."""
+    if not isinstance(misses, str | os.PathLike):
+        return check_misses(misses)
+    text = os.fspath(misses)
+    try:
+        return check_misses(whole_number(text))
+    except InputError:
+        raise
+    except ValueError as error:
+        if re.fullmatch(r"[-+.\d_,e]+", str(text)):
+            raise InputError(f"--misses: {error}", _MISSES) from None
+        return Path(text)
 
 
 def check_misses(misses: object) -> int:

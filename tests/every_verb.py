@@ -35,7 +35,7 @@ compare loguniform stored
 plan missed.parquet --study missed --seed 3 --budget 300
 select missed
 evaluate missed --labels missed.parquet --on id --label label
-evaluate stored --misses-from missed
+evaluate stored --misses missed
 report loguniform stored --out both.html
 plan list.parquet --study paula --method paula(epsilon=0.1,window=20)
 select paula
@@ -131,7 +131,7 @@ adopt list.parquet --study adopted --labels sample.csv --on id --drawn uniform -
 evaluate adopted
 adopt list.parquet --study strata --labels by-rank.csv --drawn strata --sample-size ranges.csv
 evaluate strata
-adopt list.parquet --study poisson --labels by-rank.csv --drawn poisson --probability 0.02
+adopt list.parquet --study poisson --labels by-rank.csv --drawn poisson(probability=0.02)
 evaluate poisson
 adopt list.parquet --study adopted-stages --labels by-rank.csv --drawn uniform --sample-size 800 --stages 2 --seed 1
 evaluate adopted-stages

@@ -102,7 +102,8 @@ def _completed(arguments: list[str], option: str) -> str:
     """The command with a value behind an option that was typed without one."""
     at = len(arguments) - 1 - arguments[::-1].index(option) if option in arguments else len(arguments)
     before, after = arguments[:at], arguments[at + 1 :]
-    return f"{shlex.join(['streameval', *before])} {option}={_stand_in(option)} {shlex.join(after)}".strip()
+    value = after.pop(0) if after and re.match("-[^-]", after[0]) else _stand_in(option)
+    return f"{shlex.join(['streameval', *before])} {option}={value} {shlex.join(after)}".strip()
 
 
 def _stand_in(option: str) -> str:

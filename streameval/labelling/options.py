@@ -232,10 +232,10 @@ class TaskOptions(AskOptions):
 class Misses:
     """Positives that the ranking never returned: how many, or the study that bounds them."""
 
-    misses: int = option(0, "Positives that the ranking never returned.")
-    misses_from: Any = option(
+    misses: Any = option(
         None,
-        "Evaluated study of the items that were never returned: its labels bound the misses.",
+        "Positives that the ranking never returned: how many, or the evaluated study of the items that it did not "
+        "return, whose labels bound them.",
     )
 
 
@@ -267,13 +267,6 @@ class Draw:
         None,
         "Items that were drawn, labelled or not, each a row. strata: a table with last_rank and drawn, a row for each "
         "range of ranks.",
-    )
-    probability: Any = option(
-        None,
-        "Column with the probability of each drawn item (in the ranking too: of every item), or one number.",
-    )
-    least_probability: Any = option(
-        None, "Smallest probability of any item, drawn or not; or a table with last_rank and probability."
     )
 
 

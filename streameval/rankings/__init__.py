@@ -31,8 +31,8 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
             say.
     """
     options = options or RankingOptions()
-    if options.score is None and (options.ascending or options.key or options.nan != "refuse"):
-        given = "--key" if options.key else "--ascending" if options.ascending else "--nan"
+    if options.score is None and (options.key or options.nan != "refuse"):
+        given = "--key" if options.key else "--nan"
         raise InputError(f"{given} is for a ranking by score, and no score is named", "name it with --score COL")
     _refuse_unread(source)
     rows = open_rows(source, options)

@@ -16,6 +16,7 @@ from streameval.questions import CUT, Condition, Question
 from streameval.questions.comparing import questions_of
 from streameval.questions.printed import measure_of
 from streameval.reporting.text import NOTHING, NextStep
+from streameval.rows.options import typed_score
 from streameval.study import Study
 from streameval.study.provenance import evaluate_commands, plan_command
 from streameval.study.results import Result
@@ -231,7 +232,7 @@ def closer_bounds(plan: Plan, result: Result, study: str, places: Mapping[str, S
     order, how = notes["order"], plan.parameters
     closer = questions_of(notes["cutoffs"], f"{float(how['within']) / 2:.3g}", how["look"], how["min_precision"])
     words = [word for question in closer for word in ("--for", str(question))]
-    options = {"against": places["a"][0], "score": order.get("score"), "against_score": notes["against"].get("score"),
-               "ascending": order.get("ascending") or None, "key": ",".join(notes["draw_by"]),
-               "reuse": study, "study": f"{study}-closer"}  # fmt: skip
+    scores = [typed_score(row.get("score"), bool(row.get("ascending"))) for row in (order, notes["against"])]
+    options = {"against": places["a"][0], "score": scores[0], "against_score": scores[1],
+               "key": ",".join(notes["draw_by"]), "reuse": study, "study": f"{study}-closer"}  # fmt: skip
     return _step("plans bounds half as wide and reuses these labels", "plan", places["b"][0], *words, *flags(options))

@@ -17,11 +17,11 @@ class RankingOptions:
     """What describes a ranking besides its source; kept in plan.json and used ever after.
 
     Ties are broken by a hash of `key`, which survives re-ordering of the rows. Files that `where` rules out are no part
-    of the ranking.
+    of the ranking. Verbs take `score` and `ascending` as one (`order_typed`).
     """
 
-    score: str | None = option(None, "Column whose order is the ranking, largest first.")
-    ascending: bool = option(False, "Small scores come first.")
+    score: str | None = option(None, "Column whose order is the ranking, largest first (--score=-loss: smallest).")
+    ascending: bool = False
     key: tuple[str, ...] = option(
         (),
         "Columns (a,b) whose hash breaks ties in score.",
@@ -56,11 +56,31 @@ class RankingOptions:
         """The order of files; where scores order the items and a key those of one score, nothing else depends on it."""
         return self.file_order or ("natural" if self.score and self.key else None)
 
+    @property
+    def typed_score(self) -> str | None:
+        """Write the score as it is typed."""
+        return typed_score(self.score, self.ascending)
+
     @staticmethod
     def of(plan: Plan) -> RankingOptions:
         """Return the options that a plan was made with."""
         values = {**plan.ranking, **plan.location, "key": tuple(plan.ranking.get("key", ()))}
         return RankingOptions(**{one.name: values[one.name] for one in fields(RankingOptions) if one.name in values})
+
+
+def order_typed(score: str | None) -> dict[str, Any]:
+    """Read a score as it is typed: behind a minus, small ones come first.
+
+    >>> order_typed("-loss"), order_typed("conf")
+    ({'score': 'loss', 'ascending': True}, {'score': 'conf', 'ascending': False})
+    """
+    ascending = score is not None and len(score) > 1 and score.startswith("-")
+    return {"score": score[1:] if ascending and score else score, "ascending": ascending}
+
+
+def typed_score(score: str | None, ascending: bool) -> str | None:
+    """Write a score as it is typed."""
+    return f"-{score}" if ascending and score is not None else score
 
 
 def described(options: RankingOptions | None, given: dict[str, Any]) -> RankingOptions:
@@ -72,7 +92,10 @@ def described(options: RankingOptions | None, given: dict[str, Any]) -> RankingO
     Raises:
         InputError: What was described at once says otherwise.
     """
+    if given.get("ascending") is not None:
+        raise InputError("ascending is no option any more", "--score=-COL puts small scores first")
     named, said = own_of(RankingOptions, given), options or RankingOptions()
+    named |= order_typed(named["score"]) if "score" in named else {}
     whole = replace(said, **named)
     for name in named:
         before, now = getattr(said, name), getattr(whole, name)

@@ -10,6 +10,7 @@ from typing import Any
 
 from streameval.judges.values import Judge
 from streameval.labelling.readers import IN_MEMORY
+from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.values import MethodValue
 from streameval.rows.options import RankingOptions
 from streameval.text.options import flags
@@ -61,18 +62,21 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
     """Command that plans, or adopts labels that were drawn elsewhere."""
     labels = {} if first is None else {"labels": first["place"] or IN_MEMORY, **first["flags"]}
     if plan.method == "adopted":
-        return plan_command(plan, study, {**plan.location.get("adopted", {}), "seed": plan.seed}, "adopt")
+        how = plan.location.get("adopted", {})
+        rest = {name: word for name, word in how.items() if name not in ("probability", "least_probability")}
+        drawn = {"drawn": str(DrawValue.of(how))} if "drawn" in how else {}
+        return plan_command(plan, study, {**rest, **drawn, "seed": plan.seed}, "adopt")
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }
     value = MethodValue.of(plan.method, chosen)
-    drawn: dict[str, Any] = {"on": ",".join(plan.draw_by) or None, **_judge(plan)}
+    keyed: dict[str, Any] = {"on": ",".join(plan.draw_by) or None, **_judge(plan)}
     if labels:
         unseen = "no" if plan.labels_seen_by_model else "yes"
-        drawn |= {"reuse": labels["labels"], "on": drawn.pop("on"), "label": labels.get("label")}
-        drawn |= {"labels_unseen_by_model": unseen}
+        keyed |= {"reuse": labels["labels"], "on": keyed.pop("on"), "label": labels.get("label")}
+        keyed |= {"labels_unseen_by_model": unseen}
     method = {"method": str(value.without_shared), "seed": plan.seed, **value.shared}
-    return plan_command(plan, study, {**method, **drawn})
+    return plan_command(plan, study, {**method, **keyed})
 
 
 def _judge(plan: Plan) -> dict[str, Any]:
@@ -114,16 +118,16 @@ def plan_command(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "pl
     asked = RankingOptions.of(plan)
     values = {one.name: getattr(asked, one.name) for one in fields(asked) if one.name not in _OF_THE_MACHINE}
     described = {key: value for key, value in values.items() if value != getattr(RankingOptions, key)}
-    options = ["--ascending"] * described.pop("ascending", False)
-    described |= {"key": ",".join(asked.key)} if asked.key else {}
+    described.pop("ascending", None)
+    described |= {"score": asked.typed_score, "key": ",".join(asked.key) or None}
     given = flags({**how, "by": plan.by, **described})
-    return shlex.join(["streameval", verb, *map(str, source), "--study", study, *given, *options])
+    return shlex.join(["streameval", verb, *map(str, source), "--study", study, *given])
 
 
 def rules_of(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Options of the `evaluate` that wrote a summary, as far as they are not as by default."""
     how = {key: summary.get(key) for key in ("misses", "vote", "prefer", "label_error", "assume")}
     if "misses_from" in summary:
-        how = {**how, "misses": None, "misses_from": summary["misses_from"]["study"]}
+        how = {**how, "misses": summary["misses_from"]["study"]}
     how["prefer"] = ",".join(how["prefer"] or [])
     return {key: value for key, value in how.items() if value and value != "majority"}

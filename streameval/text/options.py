@@ -27,15 +27,16 @@ def flag(name: str) -> str:
 def flags(values: Mapping[str, Any]) -> list[str]:
     """Give words of a command that set options; True is a flag alone, and None is not given.
 
-    >>> flags({"budget": 200, "growing": True, "seed": None})
-    ['--budget', '200', '--growing']
+    >>> flags({"budget": 200, "together": True, "seed": None, "score": "-loss"})
+    ['--budget', '200', '--together', '--score=-loss']
     """
-    return [
-        text
-        for key, value in values.items()
-        if value is not None
-        for text in (flag(key), *([] if value is True else [str(value)]))
-    ]
+    words: list[str] = []
+    for key, value in values.items():
+        if value is True:
+            words.append(flag(key))
+        elif value is not None:
+            words += [f"{flag(key)}={value}"] if str(value).startswith("-") else [flag(key), str(value)]
+    return words
 
 
 def with_flags(text: str) -> str:
@@ -44,7 +45,12 @@ def with_flags(text: str) -> str:
     >>> with_flags("put these last with --nan=last")
     'put these last with --nan last'
     """
-    return _NAMED.sub(lambda found: f"--{found['name']} {found['word']}" if found["word"] else found[0], text)
+    return _NAMED.sub(_as_typed, text)
+
+
+def _as_typed(option: re.Match[str]) -> str:
+    word = option["word"]
+    return f"--{option['name']} {word}" if word and not word.startswith("-") else option[0]
 
 
 def with_keywords(text: str) -> str:

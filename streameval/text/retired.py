@@ -29,6 +29,8 @@ _COMPARED = {
     "--within": "said by the question: --for 'gain@1000 within VALUE'",
     "--look": "said by the question: --for 'gain@1000 within 2%' is looked at once, 'gain@1000 > 0' at any time",
 }
+_MISSES = {"--misses-from": "--misses VALUE"}
+_ORDER = {"--ascending": "--score=-COL, as in --score=-loss: small ones come first"}
 _JUDGE = {"--judge-classes": "--judge 'COLUMN(VALUE)'"}
 RETIRED: dict[str, dict[str, str]] = {
     "plan": {
@@ -39,6 +41,7 @@ RETIRED: dict[str, dict[str, str]] = {
         **_TERMS,
         **_COMPARED,
         "--at": "said by the question: --for 'gain@VALUE' with --against, 'precision@VALUE' with --per",
+        **_ORDER,
         "--continue": "a verb: streameval grow STUDY --rest",
         "--cutoffs": "said by the question: --for 'precision@1, 5'",
         "--draw-by": "--on COL",
@@ -59,6 +62,7 @@ RETIRED: dict[str, dict[str, str]] = {
         **_TIME,
         **_PUBLISH,
         "--item": "--key COL",
+        **_MISSES,
         "--judge-labels": "a verb: streameval judge STUDY ANSWERS",
     },
     "check": {"--summary": "--out FILE"},
@@ -69,7 +73,10 @@ RETIRED: dict[str, dict[str, str]] = {
         "--precision": "said by the measure: 'precision@10000 >= 0.9'",
     },
     "show": {"--standard-error": "the bounds that say how far an estimate may be off"},
-    "cut": {"--apply": "a query: streameval sql STUDY 'FROM next WHERE score >= 0.7' --with next=LIST --out FILE"},
+    "cut": {
+        **_MISSES,
+        "--apply": "a query: streameval sql STUDY 'FROM next WHERE score >= 0.7' --with next=LIST --out FILE",
+    },
     "report": {"--items": "--examples N", "--plots": "--plot FOLDER"},
     "label": {"--question": "--ask TEXT"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
@@ -78,9 +85,11 @@ RETIRED: dict[str, dict[str, str]] = {
         **_FIRST,
         **_METHOD,
         **_JUDGE,
+        **_ORDER,
         "--methods": "--method NAME, once for each",
     },
     "exact": {
+        **_ORDER,
         **_TIME,
         **_SPARK,
         **_PUBLISH,
@@ -90,8 +99,11 @@ RETIRED: dict[str, dict[str, str]] = {
         "--epsilon": "--method 'paula(epsilon=VALUE)', once for each",
     },
     "adopt": {
+        **_ORDER,
         "--looks": "--stages N",
         "--strata": "--sample-size TABLE",
+        "--probability": "--drawn 'poisson(probability=VALUE)'",
+        "--least-probability": "--drawn 'poisson(probability=COL, least=VALUE)'",
         "--top": "--drawn strata --sample-size TABLE",
     },
     "scan": _SPARK,

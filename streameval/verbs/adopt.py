@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from streameval.labelling.known_rows import DrawnRows, ListKeys, locate_rows, re
 from streameval.labelling.options import Draw, LabelColumns
 from streameval.labelling.readers import IN_MEMORY, place_of
 from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
-from streameval.methods.adopted.designs import DESIGNS
+from streameval.methods.adopted.designs import DESIGNS, DrawValue
 from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.options import split, takes
@@ -60,14 +60,17 @@ def adopt(
 
     Example: streameval adopt list/ --study s --labels a.csv --drawn uniform --sample-size 900
     Example: streameval adopt list/ --study s --labels a.csv --drawn strata --sample-size b.csv
+    Example: streameval adopt list/ --study s --labels a.csv --drawn "poisson(probability=p)"
 
     Args:
         ranking: Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without
             `score`. In Python as for `plan`.
         study: Folder of the study; made if it is not there.
         labels: Label table with one row for every drawn item, labelled or not, by rank or by `on`.
-        drawn: How they were drawn: uniform, strata and poisson have bounds; of a draw that is none of these, say
-            unknown: there are estimates, and no bounds. In Python too it is believed: the study's claim says so.
+        drawn: How they were drawn: uniform, strata, "poisson(probability=COL, least=0.01)", or unknown: there are
+            estimates then, and no bounds. In Python too it is believed: the study's claim says so. `probability` is a
+            column of the labels (where the ranking has it too, that of every item), or one number; `least` the smallest
+            of any item, drawn or not, or a table with last_rank and probability.
         options: In Python: what describes the ranking, at once.
         confidence: Probability of the claim.
         stages: How often bounds may be seen and labels of our own added after, with grow.
@@ -85,8 +88,10 @@ def adopt(
         StudyError: The folder holds a different plan, of which something was made.
     """
     asked = described(options, given)
-    how, columns = split((Draw, LabelColumns), given, "adopt")
-    method = Adopted(confidence, drawn, stages)
+    size, columns = split((Draw, LabelColumns), given, "adopt")
+    value = DrawValue.parse(drawn)
+    how = _SampleDraw(size.sample_size, value.probability, value.least)
+    method = Adopted(confidence, value.design, stages)
     _refuse_unsaid(method, how)
     with KnownLabels(labels, columns).at_hand() as known:
         request = PlanRequest.parse(study, seed, asked, known)
@@ -95,14 +100,15 @@ def adopt(
         rows = _located(known.source, columns, how, ListKeys(opened.n_items, opened.rows.all_names(), by_rank))
         strata = _strata(method, how, rows, opened, asked.memory)
         made = method.adopt(opened.n_items, request.drawing_seed, rows.rank, strata, rows.probability)
-        facts = _said(labels, {"drawn": drawn, "confidence": confidence, "stages": stages, **given})
+        value = value if value.least is None else replace(value, least=place_of(value.least))
+        facts = _said(labels, {"drawn": str(value), "confidence": confidence, "stages": stages, **given})
         made = replace(made, ranking=opened.description(), location={**opened.location(), "adopted": facts})
         return request.save(Drawn(made, opened, known.known_by(rows.on).votes(made, rows.keys)))
 
 
 def printed(made: Plan, study: Path, drawn: str, **_: Any) -> Printed:
     """Print how many items are a study now, what is assumed of them, and what to run next."""
-    design, folder = DESIGNS[drawn], shlex.quote(str(study))
+    design, folder = DESIGNS[DrawValue.parse(drawn).design], shlex.quote(str(study))
     stated = f"{design.stated[0].upper()}{design.stated[1:]}."
     lines = [
         f"The sample is a study now: {made.table.num_rows:,} of {made.n_items:,} items, with their labels.",
@@ -141,31 +147,35 @@ def _said(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
     return {"labels": place_of(labels) or IN_MEMORY, **kept}
 
 
-def _located(source: Any, columns: LabelColumns, how: Draw, listed: ListKeys) -> DrawnRows:
+@dataclass(frozen=True)
+class _SampleDraw:
+    """A draw that somebody else made: `Draw`, and the probabilities of its `DrawValue`."""
+
+    sample_size: Any
+    probability: str | None
+    least: str | None
+
+
+def _located(source: Any, columns: LabelColumns, how: _SampleDraw, listed: ListKeys) -> DrawnRows:
     """The items of the sample, each with its probability where the design has any."""
     if not _is_number(how.probability):
         return locate_rows(source, columns, how.probability, listed)
-    same = float(how.probability)
+    same = float(how.probability or 0)
     if not 0 < same <= 1:
-        raise InputError(f"--probability is {same:g}, outside (0, 1]", "0.01 is one item in a hundred")
+        raise InputError(f"the probability of --drawn is {same:g}, outside (0, 1]", "0.01 is one item in a hundred")
     rows = locate_rows(source, columns, None, listed)
     return replace(rows, probability=np.full(rows.rank.size, same))
 
 
-def _refuse_unsaid(method: Adopted, how: Draw) -> None:
+def _refuse_unsaid(method: Adopted, how: _SampleDraw) -> None:
     """Refuse a design that lacks what it needs, or is given what says nothing of it."""
     name, weighted = method.drawn, method.design.weighted
-    for field in () if weighted else ("probability", "least_probability"):
-        if getattr(how, field) is not None:
-            what = field.replace("_", " ")
-            raise InputError(
-                f"{what} says nothing of labels drawn as {name}", "leave it out, or name the design it is of"
-            )
-    if _is_number(how.probability) and how.least_probability is not None:
-        raise InputError("one probability of all items leaves none smaller", "leave out --least-probability")
+    if _is_number(how.probability) and how.least is not None:
+        raise InputError("one probability of all items leaves none smaller", "leave out least")
     if weighted and how.probability is None:
         raise InputError(
-            f"labels drawn as {name} need each item's probability", "name the column with --probability COL"
+            f"labels drawn as {name} need each item's probability",
+            "name it: --drawn='poisson(probability=COL)'",
         )
     if name == "strata" and (how.sample_size is None or number(str(how.sample_size)) is not None):
         raise InputError(
@@ -178,7 +188,7 @@ def _refuse_unsaid(method: Adopted, how: Draw) -> None:
         )
 
 
-def _strata(method: Adopted, how: Draw, rows: DrawnRows, ranking: Ranking, memory: float) -> Strata | Floor:
+def _strata(method: Adopted, how: _SampleDraw, rows: DrawnRows, ranking: Ranking, memory: float) -> Strata | Floor:
     """Give what was drawn of which ranks; of a design with probabilities, the smallest of each range."""
     n_items, came = ranking.n_items, rows.rank.size
     if method.drawn != "strata" and how.sample_size is not None:
@@ -239,18 +249,18 @@ def _ranges(source: Any, column: str, n_items: int) -> tuple[Int64Array, FloatAr
     return last.astype(np.int64), value
 
 
-def _least(how: Draw, rows: DrawnRows, ranking: Ranking, memory: float) -> Floor:
+def _least(how: _SampleDraw, rows: DrawnRows, ranking: Ranking, memory: float) -> Floor:
     """Ranges of ranks with the smallest probability of any of their items."""
-    n_items, given = ranking.n_items, how.least_probability
+    n_items, given = ranking.n_items, how.least
     if given is None and _is_number(how.probability):
-        same = float(how.probability)
+        same = float(how.probability or 0)
         least = Floor(np.array([n_items]), np.array([same]), np.array([n_items * 1.0]), np.array([n_items * same]))
     elif given is None and how.probability in ranking.rows.all_names():
         least = _least_listed(ranking, str(how.probability), memory)
     elif given is None:
         raise InputError(
             "the smallest probability of any item is not said, and an item that could not be drawn is in no bound",
-            "--least-probability X, or a column of the ranking with the probability of every item",
+            "--drawn 'poisson(probability=COL, least=X)', or a column of the list with the probability of every item",
         )
     elif _is_number(given):
         least = Floor(np.array([n_items]), np.array([float(given)]))

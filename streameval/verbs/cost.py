@@ -73,7 +73,7 @@ class Costs(ShowsItself, Tabular):
     Asking,
     Comparing,
     # what neither a list that is only counted nor rankings that are not at hand need
-    in_python=("ascending", "key", "nan", "memory", "threads", "verify", "against_score", "engine"),
+    in_python=("key", "nan", "memory", "threads", "verify", "against_score", "engine"),
 )
 def cost(
     ranking: Any = None,

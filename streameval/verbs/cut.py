@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from streameval.errors import InputError, check_misses
+from streameval.errors import InputError, misses_or_study
 from streameval.kinds import answering, results_of
 from streameval.options import takes
 from streameval.parquet.account import Forecast
@@ -28,8 +28,7 @@ def cut(
     *,
     out: PathOrURI | None = None,
     order: Literal["storage", "rank"] = "storage",
-    misses: int | None = None,
-    misses_from: str | os.PathLike[str] | None = None,
+    misses: int | str | os.PathLike[str] | None = None,
     ranking: Any = None,
     progress: Progress = silent,
 ) -> Cut:
@@ -49,8 +48,8 @@ def cut(
             a manifest, which names them. Where this same cut is already, nothing is written; an earlier one of the same
             question is replaced by what the labels say now. In Python `Cut.write` does the same later.
         order: Order of the items there; in rank order each has its rank.
-        misses: Positives that the ranking never returned (default: what evaluate was given).
-        misses_from: Evaluated study of the items that were never returned, which bounds them.
+        misses: Positives that the ranking never returned (default: what evaluate was given): how many, or the evaluated
+            study of the items that it did not return, which bounds them.
         ranking: In Python alone: the ranking that was planned, where it lies in memory.
         progress: In Python: is told of items written.
 
@@ -62,7 +61,7 @@ def cut(
             `Cut.write`.
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
-    found = _found(study, cutoff, misses, misses_from, ranking)
+    found = _found(study, cutoff, misses, ranking)
     return found if out is None else replace(found, written=found.write(out, order=order, progress=progress))
 
 
@@ -98,16 +97,14 @@ def printed(found: CutResult, **_: Any) -> Printed:
 def _found(
     study: str | os.PathLike[str],
     cutoff: str | int | Cutoff,
-    misses: int | None,
-    misses_from: str | os.PathLike[str] | None,
+    misses: int | str | os.PathLike[str] | None,
     ranking: Any,
 ) -> Cut:
     """Find the cutoff, and what holds there."""
     target = Cutoff.of(cutoff)
     if target.kind == "recall" and not target.value:
         raise InputError(f"a cut at {cutoff} holds no item", "name a recall in (0, 1], such as recall:0.9")
-    given = {"misses": None if misses is None else check_misses(misses), "misses_from": misses_from}
-    named = {name: value for name, value in given.items() if value is not None}
+    named = {} if misses is None else {"misses": misses_or_study(misses)}
     answering(study, "cut")
     folder = Study(Path(study))
     return results_of(folder).cut(folder, target, ranking, named)

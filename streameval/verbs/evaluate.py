@@ -35,7 +35,7 @@ def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (),
             words of a label (`streameval.labelling.options.LabelColumns`).
             `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
             Of one ranking, `misses` (int): positives that it never returned: they count in recall, F, average
-            precision and AUC; or `misses_from`: an evaluated study of the items that were never returned: misses are
+            precision and AUC; or in `misses` an evaluated study of the items that were never returned: misses are
             then bounded by its labels, and both studies share δ.
             Of drawn rankings (`plan` with `per`), `positives`: table, or Parquet file, a row for each known positive
             of a ranking: the columns that name the ranking, and of the item. Recall, average precision and nDCG at k

@@ -109,9 +109,8 @@ def exact(
             approximately 95 %, if these are independent draws. In Python too (`streameval guide sample`).
         at_score: Scores, separated by commas, of which such a sample is to have metrics: of all items of that score or
             a better one.
-        method: Do the PAULA paper's assumptions hold? Of each "paula(window=100, epsilon=0.03)", separated by commas;
-            may be repeated. In Python A.1 and A.2 are looked into in one more pass; the list has to be stored in its
-            order.
+        method: Windows for which PAULA's assumptions are tested, such as "paula(window=100)"; may be repeated. In
+            Python A.1 and A.2 are looked into in one more pass; the list has to be stored in its order.
         out: Folder for the results: tables, evaluation.json, report.html and study.duckdb.
         options: In Python: as for `plan`.
         key: Columns, separated by commas, whose hash breaks ties in score; with --per the one that names the item.

@@ -215,7 +215,7 @@ def test_a_list_that_is_read_the_wrong_way_round_is_said_to_be(two_scores, capsy
         assert run(["exact", "list.parquet", "--label", "label", "--score", score]) == 0
         assert said in (printed := capsys.readouterr().out)
         assert ("reversed" in printed) == bool(said)
-    assert run(["exact", "list.parquet", "--label", "label", "--score", "score_b", "--ascending"]) == 0
+    assert run(["exact", "list.parquet", "--label", "label", "--score=-score_b"]) == 0
     assert "reversed" not in capsys.readouterr().out
 
 

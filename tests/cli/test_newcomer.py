@@ -41,7 +41,7 @@ MISTAKES = {
     "plan list.parquet --study s --score nope": "nope",
     "plan list.parquet --study s --score text": "text",
     "plan list.parquet --study s --key id": "--key is for a ranking by score, and no score is named",
-    "plan list.parquet --study s --ascending": "--ascending is for a ranking by score, and",
+    "plan list.parquet --study s --ascending": "--score=-COL, as in --score=-loss",
     "plan list.parquet --study s --by nope": "nope",
     "plan list.parquet --study s --where 'id > 3'": "id",
     # what is asked of a plan

@@ -34,9 +34,7 @@ ONLY_COMMAND = {
 COUNTED = "a list that is only counted needs no order"
 ONLY_FUNCTION = {
     "exact": {"nan": "every item needs a score", "rows": "they are not printed"},
-    "cost": dict.fromkeys(
-        ["ascending", "key", "nan", "memory", "threads", "verify", "against_score", "engine"], COUNTED
-    ),
+    "cost": dict.fromkeys(["key", "nan", "memory", "threads", "verify", "against_score", "engine"], COUNTED),
     "label": {"served": "addresses are printed"},
     "monitor": {"measure": "the last argument"},
     "sql": {"files": "--with"},

@@ -106,7 +106,7 @@ def test_the_same_plan_again_is_harmless_and_another_is_refused(ranking, tmp_pat
     assert run(command) == 0
     assert (tmp_path / "study" / "plan.json").read_bytes() == before
     capsys.readouterr()
-    assert run(["0.2" if one == "0.1" else one for one in command]) == 2
+    assert run([word.replace("epsilon=0.1", "epsilon=0.2") for word in command]) == 2
     assert "epsilon 0.1 then, 0.2 now" in capsys.readouterr().err
 
 
@@ -127,7 +127,7 @@ def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
     assert "outside (0, 1]" in plan(folder, "--method", "paula(epsilon=1.5)")
     assert "window is 0" in plan(folder, "--method", "paula(window=0)")
     assert "not a number or a date" in plan(folder, "--score", "item")
-    assert "--ascending is for a ranking by score, and no score is named" in plan(folder, "--ascending")
+    assert "--ascending any more. Hint: it is --score=-COL" in plan(folder, "--ascending")
     assert "no column 'itm'" in plan(folder, "--score", "conf", "--key", "itm")
     assert "too little" in plan(folder, "--score", "conf", "--memory", "0.001")
     raw = (folder / "part-1.parquet").read_bytes()

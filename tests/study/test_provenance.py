@@ -280,9 +280,10 @@ def test_labels_that_were_adopted(design, home, tmp_path, monkeypatch):
     csv.write_csv(pa.table({"last_rank": [1_000, N], "drawn": [above, taken.size - above]}), "strata.csv")
     pq.write_table(ranking.rename_columns(["thing", *ranking.column_names[1:]]), "ranking.parquet")
     given = {"uniform": ["--sample-size", taken.size], "strata": ["--sample-size", "strata.csv"],
-             "poisson": ["--probability", "p", "--least-probability", "0.1"]}[design]  # fmt: skip
+             "poisson": []}[design]  # fmt: skip
+    drawn = "poisson(probability=p, least=0.1)" if design == "poisson" else design
     do("adopt", "ranking.parquet", "--study", "study", "--labels", "sample.csv", "--on", "thing", "--label", "yes",
-       "--drawn", design, *given, "--confidence", "0.9", *SEED)  # fmt: skip
+       "--drawn", drawn, *given, "--confidence", "0.9", *SEED)  # fmt: skip
     found = found_by("evaluate", "study")
     said = made_again(found, tmp_path, monkeypatch)
     assert said[0].startswith("streameval adopt ")
@@ -296,9 +297,9 @@ def test_misses_that_another_study_bounds(home, tmp_path, monkeypatch):
     csv.write_csv(pa.table({"rank": rows.column("rank"), "label": [0] * rows.num_rows}), "rest.csv")
     do_with_tables("evaluate", "rest", "--labels", "rest.csv")
     begin(budget=500)
-    found = found_by("evaluate", "study", "--labels", tasks("tasks.parquet"), "--misses-from", "rest")
+    found = found_by("evaluate", "study", "--labels", tasks("tasks.parquet"), "--misses", "rest")
     said = made_again(found, tmp_path, monkeypatch)
-    assert f"--misses-from '{home}/rest'" in said[-1]
+    assert f"--misses '{home}/rest'" in said[-1]
 
 
 def test_the_page_and_the_database_say_these_commands(catalogue):

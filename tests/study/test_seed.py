@@ -214,8 +214,8 @@ def test_the_command_that_plans_again_names_all_that_describes_the_ranking():
     location = {"source": ["lake"], "file_order": "natural", "memory": 4.0, "threads": 2, "verify": "off"}
     plan = Plan("uniform", {}, 9, 0, pa.table({"rank": [1]}), ranking, {"by": "land"}, location)
     words = shlex.split(commands(plan, {})[0])
-    for option, value in (("--score", "s"), ("--key", "a,b"), ("--nan", "last"), ("--file-order", "natural"),
+    for option, value in (("--key", "a,b"), ("--nan", "last"), ("--file-order", "natural"),
                           ("--where", "day >= '2026-11-01'"), ("--verify", "off"), ("--by", "land")):  # fmt: skip
         assert words[words.index(option) + 1] == value
-    assert "--ascending" in words
+    assert "--score=-s" in words
     assert not {"--memory", "--threads"} & set(words)

@@ -108,7 +108,8 @@ def test_other_designs_bound_the_curve(listed, tmp_path, design):
         last = np.unique(np.rint(np.geomspace(1, N, 60)).astype(np.int64))
         least = pa.table({"last_rank": last, "probability": probability[last - 1]})
         labels = labels.append_column("p", pa.array(probability[taken - 1]))
-        given |= {"probability": "p", "least_probability": least}
+        pq.write_table(least, tmp_path / "least.parquet")
+        given = {"drawn": f"poisson(probability=p, least={tmp_path / 'least.parquet'})"}
     if design == "listed":
         whole = pa.table({"item": [f"item {r}" for r in rank], "p": probability, "label": truth})
         source = str(tmp_path / "list.parquet")
@@ -173,7 +174,7 @@ def test_a_draw_without_bounds_is_called_unknown(name):
 def test_a_draw_that_has_no_bounds_any_more_is_named_with_the_design_to_say(catalogue, tmp_path, capsys, drawn):
     (tmp_path / "sample.csv").write_text("rank,label\n3,1\n")
     assert run(["adopt", str(catalogue.lists / "list.parquet"), "--study", str(tmp_path / "study"), "--labels",
-                str(tmp_path / "sample.csv"), "--drawn", drawn, "--probability", "0.1"]) == 2  # fmt: skip
+                str(tmp_path / "sample.csv"), "--drawn", f"{drawn}(probability=0.1)"]) == 2  # fmt: skip
     assert capsys.readouterr().err == (
         f"streameval: labels drawn as {drawn} have no bounds any more. "
         "Hint: streameval adopt RANKING --drawn unknown has estimates of them, without bounds\n"
@@ -238,7 +239,11 @@ def test_both_samples_together_miss_no_more_than_they_may(listed):
     assert binomial_tail(draws, misses, 0.2) > 1e-4
 
 
-P, STRATA = {"drawn": "poisson", "probability": "p"}, {"drawn": "strata"}
+P, STRATA = {"drawn": "poisson(probability=p)"}, {"drawn": "strata"}
+
+
+def poisson(words):
+    return {"drawn": f"poisson({words})"}
 
 
 def ranges(last, drawn):
@@ -246,17 +251,17 @@ def ranges(last, drawn):
 
 
 BAD = [
-    ("labels with p above 1", {**P, "least_probability": 0.01}, "not a probability in (0, 1]"),
+    ("labels with p above 1", poisson("probability=p, least=0.01"), "not a probability in (0, 1]"),
     ("decimal commas", P, "has p '0,05', not a probability in (0, 1]. Hint: write it with a point, as 0.05"),
-    ("p", {"drawn": "poisson", "probability": "q", "least_probability": 0.01}, "no column 'q'"),
+    ("p", poisson("probability=q, least=0.01"), "no column 'q'"),
     ("p", P, "smallest probability of any item is not said"),
-    ("p", {**P, "least_probability": 0.9}, "below the least"),
-    ("p", {**P, "least_probability": 0}, "outside (0, 1]"),
+    ("p", poisson("probability=p, least=0.9"), "below the least"),
+    ("p", poisson("probability=p, least=0"), "outside (0, 1]"),
     ("p", {"drawn": "poisson"}, "need each item's probability"),
     ("plain", {"drawn": "uniform"}, "not said how many items were drawn"),
     ("plain", {"drawn": "uniform", "sample_size": 9}, "10 items came, more than the 9"),
     ("plain", {"drawn": "uniform", "sample_size": 11}, "10 items came, fewer than the 11"),
-    ("plain", {"drawn": "uniform", "sample_size": 10, "probability": "p"}, "says nothing of labels drawn as uniform"),
+    ("plain", {"drawn": "uniform(probability=p)", "sample_size": 10}, "says nothing of labels drawn as uniform"),
     ("plain", {"drawn": "uniformly"}, "drawn is 'uniformly'"),
     ("plain", STRATA, "how many were drawn of which ranks"),
     ("plain", ranges([5000, N], [10, 0]), "10 were drawn, and"),
@@ -270,7 +275,9 @@ BAD = [
     ("plain", {"drawn": "uniform", "sample_size": -1}, "sample_size is -1, not a whole number from 1"),
     ("plain", {"drawn": "uniform", "sample_size": "ranges.csv"}, "sample_size is ranges.csv, not a whole number"),
     ("plain", {"drawn": "strata", "sample_size": 10}, "not said how many were drawn of which ranks"),
-    ("plain", {"drawn": "poisson", "probability": 0.1, "least_probability": 0.1}, "leaves none smaller"),
+    ("plain", poisson("probability=0.1, least=0.1"), "leaves none smaller"),
+    ("plain", poisson("chance=p"), "'chance=p' says nothing of a draw"),
+    ("plain", {**P, "probability": "p"}, "any more. Hint: it is drawn='poisson(probability=p)'"),
     ("plain", {"drawn": "uniform", "sample_size": 10, "sise": 2}, "adopt has no option 'sise'"),
 ]  # fmt: skip
 
@@ -311,7 +318,7 @@ def test_columns_that_are_no_probabilities_and_keys_that_are_scores(tmp_path):
     pq.write_table(pa.table({"id": np.arange(100), "conf": np.linspace(1, 0, 100), "p": ["x"] * 100}), source)
     with pytest.raises(InputError, match="column 'p' of the ranking holds what is no probability"):
         streameval.adopt(source, tmp_path / "a", pa.table({"id": [3], "label": [1], "p": [0.1]}), on="id",
-                         drawn="poisson", probability="p")  # fmt: skip
+                         drawn="poisson(probability=p)")  # fmt: skip
     options = streameval.RankingOptions(score="conf")
     labels = pa.table({"conf": np.linspace(1, 0, 100)[[3, 50]], "label": [1, 0]})
     with pytest.raises(InputError, match=r"conf '0\.9[0-9]*' is a float that is no exact whole number, in 2 rows"):
@@ -377,15 +384,13 @@ def test_probabilities_of_another_draw_are_noticed(listed, tmp_path):
     folder, truth = listed
     rank = uniform(4, 500)
     for p, coverage in ((0.05, "simultaneous"), (0.2, "none")):
-        curve = adopted_in(folder, tmp_path / str(p), table(truth, rank), None, drawn="poisson", probability=p)
+        curve = adopted_in(folder, tmp_path / str(p), table(truth, rank), None, drawn=f"poisson(probability={p})")
         assert curve.claim.coverage == coverage
         said = "The probabilities of all items sum to 2,000.0, and 500 items were drawn"
         finding = f"These bounds promise nothing. {said}: no draw as stated looks like that."
         assert (curve.findings[0] == finding) == (coverage == "none")
     labels = table(truth, rank, p=np.full(500, 0.2))
-    curve = adopted_in(
-        folder, tmp_path / "column", labels, None, drawn="poisson", probability="p", least_probability=0.2
-    )
+    curve = adopted_in(folder, tmp_path / "column", labels, None, drawn="poisson(probability=p, least=0.2)")
     assert "The inverse probabilities sum to 2,500, where the list has 10,000 items" in curve.findings[0]
 
 
@@ -404,7 +409,7 @@ def test_probabilities_divided_by_their_maximum_are_noticed_where_all_are_known(
         for draw in range(examples(1, 2)):
             taken = rank[rng.random(N) < right]
             labels = table(truth, taken, p=said[taken - 1])
-            curve = adopted_in(source, tmp_path / f"{name}-{draw}", labels, None, drawn="poisson", probability="p")
+            curve = adopted_in(source, tmp_path / f"{name}-{draw}", labels, None, drawn="poisson(probability=p)")
             assert curve.claim.coverage == coverage
             about = f"The probabilities of all items sum to {said.sum():,.1f}, and {taken.size:,} items were drawn"
             assert (about in curve.findings[0]) == (coverage == "none")

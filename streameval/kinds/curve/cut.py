@@ -31,19 +31,20 @@ def proven(folder: Study, evaluation: Evaluation, target: Cutoff, ranking: objec
     """Find where a curve proves a cutoff; errors as of `streameval.cut`.
 
     Args:
-        options: `misses` and `misses_from`, as far as they were given.
+        options: `misses`, as a number or the folder of a study, where they were given.
     """
-    misses, misses_from = options.get("misses"), options.get("misses_from")
+    misses = options.get("misses")
     asked = {"cutoff": str(target)}
     plan = folder.plan()
-    curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
-    if misses_from is not None:
-        curve = _beside(folder, plan, evaluation, Path(misses_from), misses)
-        asked["misses_from"] = os.fspath(misses_from)
+    curve = evaluation.curve
+    if isinstance(misses, Path):
+        curve = _beside(folder, plan, evaluation, misses)
+        asked["misses_from"] = os.fspath(misses)
+    elif misses is not None:
+        curve = curve.with_misses(misses)
+        asked["misses"] = str(misses)
     _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
     chosen = counted_at(plan, target.value, ranking) if target.kind == "score" else _chosen(curve, target)
-    if misses is not None:
-        asked["misses"] = str(misses)
     at = curve.at([chosen]).to_pylist()[0]
     return CutResult(
         rank=chosen,
@@ -59,10 +60,8 @@ def proven(folder: Study, evaluation: Evaluation, target: Cutoff, ranking: objec
     )
 
 
-def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path, misses: int | None) -> Curve:
-    """The curve of an evaluation, with half of δ kept for a study of what was never returned."""
-    if misses is not None:
-        raise InputError("--misses were given as a number and as a study", "give one of them")
+def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path) -> Curve:
+    """Give the curve of an evaluation, with half of δ kept for a study of what was never returned."""
     rest = rest_of(folder, plan)
     refuse_overlap(study, plan, rest)
     refuse_misses(plan, 1)

@@ -15,7 +15,7 @@ from streameval import __version__
 from streameval.curve import Basis, Curve
 from streameval.curve.bounds import inside
 from streameval.curve.label_error import CONFIDENCE, check_label_error
-from streameval.errors import InputError, StudyError, check_misses
+from streameval.errors import InputError, StudyError, misses_or_study
 from streameval.judges.classes import awaits_judge
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.first_rule import first_rule, summary_before
@@ -48,16 +48,14 @@ def evaluated(folder: Study, labels: Sequence[Any], asked: Sequence[Any]) -> tup
         asked: `LabelColumns`, `Judging`, `Misses`.
     """
     columns, judging, missed = asked
-    misses = check_misses(missed.misses)
+    misses = misses_or_study(missed.misses or 0)
     check_label_error(judging.label_error)
-    if misses and missed.misses_from is not None:
-        raise InputError("--misses were given as a number and as a study", "give one of them")
     plan = folder.plan()
-    rest = None if missed.misses_from is None else rest_of(Path(missed.misses_from), plan)
-    if rest is not None:
-        refuse_overlap(folder, plan, rest)
-    refuse_misses(plan, misses or int(rest is not None))
-    return plan, _evaluated(folder, plan, labels, rest or misses, (columns, judging))
+    bounded = misses if isinstance(misses, int) else rest_of(misses, plan)
+    if not isinstance(bounded, int):
+        refuse_overlap(folder, plan, bounded)
+    refuse_misses(plan, bounded if isinstance(bounded, int) else 1)
+    return plan, _evaluated(folder, plan, labels, bounded, (columns, judging))
 
 
 def _evaluated(

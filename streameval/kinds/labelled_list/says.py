@@ -9,6 +9,7 @@ from streameval.metrics import headlines
 from streameval.questions.printed import measure_of
 from streameval.reporting.sentences import TIES
 from streameval.reporting.text import Columns, Paragraph, Text
+from streameval.rows.options import typed_score
 from streameval.study.results import Evaluation
 from streameval.text import number_of
 
@@ -71,8 +72,12 @@ def _reversed(ranking: Mapping[str, Any], area: Mapping[str, Any] | None) -> lis
     if value is None or value >= _REVERSED:
         return []
     by_score = ranking.get("order") == "score"
-    way = "without --ascending" if ranking.get("ascending") else "with --ascending, where a low score is the better one"
-    what = f"give its score the other way round, {way}" if by_score else "is it stored from the worst to the best?"
+    way = typed_score(ranking.get("score"), not ranking.get("ascending"))
+    what = (
+        f"is a low score the better one? --score={way} turns it round"
+        if by_score
+        else "is it stored from the worst to the best?"
+    )
     return [f"The list looks reversed: positives stand near its end (ROC AUC {value:.3g}); {what}."]
 
 

@@ -32,7 +32,7 @@ from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import doubt_of
 from streameval.rows import Rows
-from streameval.rows.options import RankingOptions
+from streameval.rows.options import RankingOptions, order_typed
 from streameval.rows.two_tables import TwoTables
 from streameval.scans.checkpoints import Scans, forget
 from streameval.study import Study
@@ -220,7 +220,7 @@ def pair_for(folder: Study, ranking: object, comparing: Comparing, options: Rank
         b = materialize(folder, ranking, options, progress)
     if paths_of(against) and paths_of(against) == paths_of(ranking):
         return open_pair(b, replace(comparing, against=b), options)
-    asked = _ordered(options, comparing.against_score or options.score)
+    asked = _ordered(options, comparing.against_score or options.typed_score)
     with _both_need(options.key):
         a = materialize(folder, against, asked, progress, folder.against_copy)
     return open_pair(b, replace(comparing, against=a), options)
@@ -249,22 +249,23 @@ def open_pair(ranking: object, comparing: Comparing, options: RankingOptions) ->
     if not options.key:
         raise InputError("two rankings are compared item by item, and nothing names the items",
                          "name the column that does with --key COL")  # fmt: skip
-    b = open_ranking(ranking, _ordered(options, options.score))
+    b = open_ranking(ranking, _ordered(options, options.typed_score))
     pair = Pair(open_ranking(comparing.against, _ordered(options, comparing.against_score)), b, options.key,
                 None if comparing.judge is None else column_alone(comparing.judge))  # fmt: skip
     if not pair.one_table and comparing.against_score is None and options.score is not None:
-        pair = replace(pair, a=open_ranking(comparing.against, _ordered(options, options.score)))
-    if pair.one_table and pair.a.options.score == b.options.score:
+        pair = replace(pair, a=open_ranking(comparing.against, _ordered(options, options.typed_score)))
+    orders = [(side.options.score, side.options.ascending) for side in (pair.a, b)]
+    if pair.one_table and orders[0] == orders[1]:
         raise InputError("a ranking would be compared with itself",
                          "name another score with --against-score COL, or another list with --against")  # fmt: skip
     return pair
 
 
 def _ordered(options: RankingOptions, score: str | None) -> RankingOptions:
-    """Options of one of the two orders: those of scores go with a score."""
+    """Options of one of the two orders, by a score as it is typed: those of scores go with a score."""
     if score is None:
         return as_stored(options)
-    return replace(options, score=score)
+    return replace(options, **order_typed(score))
 
 
 def as_stored(options: RankingOptions) -> RankingOptions:

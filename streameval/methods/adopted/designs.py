@@ -5,7 +5,14 @@ A design is named by whoever drew. It is believed, and printed with every bound;
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from streameval.errors import InputError, did_you_mean
+
+_VALUE = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -38,3 +45,50 @@ DESIGNS: dict[str, Design] = {
     ),
 }
 RETIRED = ("sampford", "conditional-poisson", "pivotal")  # of studies of earlier versions
+
+
+@dataclass(frozen=True)
+class DrawValue:
+    """Draw of labels as it is typed: a design, of poisson with its probabilities in parentheses.
+
+    >>> str(DrawValue.parse("poisson(probability=p, least = 0.01)"))
+    'poisson(probability=p, least=0.01)'
+
+    Attributes:
+        probability: Column with the probability of each drawn item, or one number.
+        least: Smallest probability of any item, or a table with last_rank and probability.
+    """
+
+    design: str
+    probability: str | None = None
+    least: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> DrawValue:
+        """Read it (InputError): which designs there are is left to `Adopted`."""
+        value = _VALUE.fullmatch(text)
+        if value is None or not value[2]:
+            return cls(text.strip() if value is None else value[1])
+        words = {}
+        for part in value[2].split(","):
+            name, _, word = (piece.strip() for piece in part.partition("="))
+            if name not in ("probability", "least") or not word:
+                hint = did_you_mean(name, ("probability", "least"))
+                raise InputError(f"--drawn is '{text}': '{part.strip()}' says nothing of a draw", hint)
+            words[name] = word
+        if not DESIGNS.get(value[1], Design("", weighted=True)).weighted:
+            raise InputError(f"{next(iter(words))} says nothing of labels drawn as {value[1]}",
+                             "leave it out, or name the design it is of")  # fmt: skip
+        return cls(value[1], **words)
+
+    @classmethod
+    def of(cls, notes: Mapping[str, Any]) -> DrawValue:
+        """Read it from what a plan keeps, where earlier versions have the probabilities beside the design."""
+        value = cls.parse(str(notes["drawn"]))
+        kept = [notes.get(name) for name in ("probability", "least_probability")]
+        words = [None if word is None else str(word) for word in kept]
+        return cls(value.design, words[0] or value.probability, words[1] or value.least)
+
+    def __str__(self) -> str:
+        words = [f"{name}={word}" for name, word in vars(self).items() if name != "design" and word is not None]
+        return f"{self.design}({', '.join(words)})" if words else self.design

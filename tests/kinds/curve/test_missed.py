@@ -48,7 +48,7 @@ def made(tmp_path_factory):
 def test_recall_with_misses_from_a_study_holds_and_is_said_everywhere(made, tmp_path, capsys):
     folder, returned, rest = made
     main = shutil.copytree(folder / "returned", tmp_path / "returned")
-    assert run(["evaluate", str(main), "--misses-from", str(folder / "rest"), "--json"]) == 0
+    assert run(["evaluate", str(main), "--misses", str(folder / "rest"), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["misses"] <= rest.sum() <= said["misses_upper"]
     assert said["misses_from"]["n_items"] == REST
@@ -64,7 +64,7 @@ def test_recall_with_misses_from_a_study_holds_and_is_said_everywhere(made, tmp_
     assert curve.precision_at(500).lower <= alone.precision_at(500).lower
     report = (main / "report.html").read_text()
     assert f"{said['misses']:,} to {said['misses_upper']:,}" in report
-    assert f"--misses-from {folder / 'rest'}" in report
+    assert f"--misses {folder / 'rest'}" in report
     with duckdb.connect(str(main / "study.duckdb"), read_only=True) as db:
         ((recall, first),) = db.execute("SELECT recall_at(500), rank_at_recall(0.2)").fetchall()
     assert (recall["lower"], recall["upper"]) == curve.recall_at(500)[::2]
@@ -81,9 +81,9 @@ def test_cut_asks_the_rest_as_evaluate_does(made, tmp_path, capsys):
     folder, _, _ = made
     main = shutil.copytree(folder / "returned", tmp_path / "returned")
     command = ["cut", str(main), "recall:0.25", "--json"]
-    assert run([*command, "--misses-from", str(folder / "rest")]) == 0
+    assert run([*command, "--misses", str(folder / "rest")]) == 0
     asked = json.loads(capsys.readouterr().out)
-    with_tables(main, misses_from=folder / "rest")
+    with_tables(main, misses=folder / "rest")
     assert run(command) == 0
     stored = json.loads(capsys.readouterr().out)
     assert {**asked, "asked": 0} == {**stored, "asked": 0}
@@ -94,7 +94,7 @@ def test_misses_that_are_counted_take_no_share(made, tmp_path):
     pq.write_table(pa.table({"good": rest}), tmp_path / "rest.parquet")
     streameval.exact(str(tmp_path / "rest.parquet"), label="good", out=tmp_path / "exact")
     main = shutil.copytree(folder / "returned", tmp_path / "returned")
-    counted = judged(main, misses_from=tmp_path / "exact").curve
+    counted = judged(main, misses=tmp_path / "exact").curve
     known = judged(main, misses=int(rest.sum())).curve
     assert (counted.misses, counted.misses_upper) == (rest.sum(), None)
     assert counted.recall_at(500) == known.recall_at(500)
@@ -116,14 +116,12 @@ def test_what_cannot_be_the_rest_is_refused_in_a_line(made, tmp_path, capsys):
         (tmp_path / "nowhere", "nowhere"),
         (tmp_path / "adopted", "its bounds hold with no stated probability"),
     ):
-        assert run(["evaluate", str(main), "--misses-from", str(rest)]) == 2
+        assert run(["evaluate", str(main), "--misses", str(rest)]) == 2
         told = capsys.readouterr().err
         assert said in told
         assert told.count("\n") == 1
-    with pytest.raises(InputError, match="as a number and as a study"):
-        streameval.evaluate(main, misses=3, misses_from=folder / "rest")
     with pytest.raises(InputError, match="belong to no slice"):
-        streameval.evaluate(tmp_path / "sliced", misses_from=folder / "rest")
+        streameval.evaluate(tmp_path / "sliced", misses=folder / "rest")
 
 
 def test_recall_is_covered_with_both_samples(made):
@@ -172,13 +170,13 @@ def test_a_rest_of_the_rankings_own_items_is_refused_and_one_probability_is_told
            for name in ("main", "inside")]  # fmt: skip
     main, beyond = str(tmp_path / "main"), str(tmp_path / "beyond")
     for command in (["evaluate", main], ["cut", main, "recall:.1"]):
-        assert run([*command, "--misses-from", str(tmp_path / "inside")]) == 2
+        assert run([*command, "--misses", str(tmp_path / "inside")]) == 2
         told = capsys.readouterr().err
         assert f"{len(ids[0] & ids[1]):,} of its labelled items are items of {tmp_path / 'main'} too, by id" in told
         assert told.count("\n") == 1
-    assert run(["cut", main, "recall:.1", "--misses-from", beyond]) == 0
+    assert run(["cut", main, "recall:.1", "--misses", beyond]) == 0
     of_cut = capsys.readouterr().out
-    for told in (of_cut, told_of(main, judged_by(["evaluate", main, "--misses-from", beyond]))):
+    for told in (of_cut, told_of(main, judged_by(["evaluate", main, "--misses", beyond]))):
         assert "0.975" not in told
         assert "probability 0.95" in told or "with 95 % confidence" in told
     assert "for any two lists, if every label is right and the items of" in of_cut

@@ -42,7 +42,7 @@ def test_the_page_is_quiet_and_its_picker_tells_what_sql_tells(method, ranking, 
     if method == "uniform":  # misses that another study bounds
         rest = streameval.plan(pa.table({"id": range(400)}), tmp_path / "rest", budget=100, seed=0)
         streameval.evaluate(tmp_path / "rest", labels=pa.table({"rank": rest.ranks, "label": rest.ranks % 9 == 0}))
-        streameval.evaluate(study, misses_from=tmp_path / "rest")
+        streameval.evaluate(study, misses=tmp_path / "rest")
     else:
         streameval.evaluate(study, misses=30)
     asked = [("rank", k) for k in (1, 2, 77, 500, 1234, 5000, 9_999, 10_000)]

@@ -299,7 +299,7 @@ def test_commas_that_part_no_thousands_are_refused(home, capsys):
 
 
 def test_the_line_that_plans_the_same_again_does(home, capsys):
-    assert run(["plan", "runs.parquet", "--study", "st", "--score", "score", "--ascending", "--per", "user,query",
+    assert run(["plan", "runs.parquet", "--study", "st", "--score=-score", "--per", "user,query",
                 "--budget", "60", "--for", "precision@2"]) == 0  # fmt: skip
     said = " ".join(capsys.readouterr().out.split())
     recipe = said.split("kept in plan.json: ")[1].split(" plans the same again")[0]

@@ -13,7 +13,7 @@ from streameval.cli import flags_of, run
 
 GOES, REFUSED = "goes", "refused"
 # each flag with a value, and what becomes of it; those that go with --per have tests of their own
-COMMON = {"--score score": GOES, "--ascending --score score": GOES, "--file-order lexical": GOES, "--memory 1": GOES,
+COMMON = {"--score score": GOES, "--score=-score": GOES, "--file-order lexical": GOES, "--memory 1": GOES,
           "--threads 1": GOES, "--verify off": GOES, "--where day>='1'": REFUSED,
           "--json": GOES, "--log json": GOES, "--quiet": GOES,
           "--dry-run": REFUSED}  # fmt: skip
@@ -38,7 +38,7 @@ PLAN = {**COMMON, "--key id --score score": REFUSED, "--study new": GOES,
         "--against runs.parquet": REFUSED, "--against-score score": REFUSED, "--engine local:sc://x": REFUSED,
         "--reuse x.csv": REFUSED}  # fmt: skip
 EVALUATE = {"--labels done.csv": GOES, "--misses 2": REFUSED,
-            "--misses-from other": REFUSED, "--positives qrels.parquet": GOES,
+            "--positives qrels.parquet": GOES,
             "--key id": REFUSED, "--key id --positives items.parquet": GOES,
             "--assume complete --positives qrels.parquet": GOES,
             "--dry-run": GOES, "--label-error 0.1": REFUSED,
