@@ -18,6 +18,7 @@ import streameval
 from streameval.errors import InputError, did_you_mean
 from streameval.text import short
 from streameval.text.options import flag
+from streameval.text.retired import RETIRED_OPTIONS
 
 AnyKind = TypeVar("AnyKind")
 AnyVerb = TypeVar("AnyVerb", bound=Callable[..., Any])
@@ -104,7 +105,9 @@ def _named(verb: Callable[..., Any]) -> list[str]:
 
 
 def _unknown(verb: Callable[..., Any], name: str) -> InputError:
-    """Refuse a keyword that a function does not take: say which is meant, or whose it is."""
+    """Refuse a keyword that a function does not take: say what it is now, which is meant, or whose it is."""
+    if now := RETIRED_OPTIONS.get(verb.__name__, {}).get(name):
+        return InputError(f"{verb.__name__} has no option '{name}' any more", f"it is {now}")
     functions = {one: made for one in dir(streameval) if isfunction(made := getattr(streameval, one))}
     owners = [one for one, made in functions.items() if name in keywords(made)]
     hint = f"it is an option of {', '.join(owners)}" if owners else did_you_mean(name, keywords(verb))

@@ -7,29 +7,25 @@ from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 
 from streameval.cli.commands import PANELS
+from streameval.text.options import flag
+from streameval.text.retired import RETIRED_OPTIONS
 
 _SPARK = {"--spark-remote": "--engine spark:sc://HOST:15002"}
 _TIME = {"--time-limit": "a command of the system: timeout 45m streameval …"}
 _FIRST = {"--first": "a question: streameval plan LIST --study S --for 'precision@K within 0.03'"}
-_TERMS = {
-    "--zone": "said behind the condition: --for 'precision@K >= 0.9 zone 0.02'",
-    "--expect": "said behind the question: --for 'precision@K >= 0.9 expect 0.95'",
-    "--round": "said behind the question: --for 'precision@K >= 0.9 round 100'",
-    "--together": "said behind the question: --for 'precision@K >= 0.9 together'",
-}
-_COMPARED = {
-    "--at": "said by the question: --for 'gain@1000, 10000'",
-    "--within": "said by the question: --for 'gain@1000 within 2%'",
-    "--look": "said by the question: --for 'gain@1000 within 2%' is looked at once, 'gain@1000 > 0' at any time",
-}
 _PUBLISH = {"--publish": "a verb: streameval publish STUDY PLACE"}
+
+
+def _in_python(verb: str) -> dict[str, str]:
+    """Give options that Python had too."""
+    return {flag(name): now for name, now in RETIRED_OPTIONS[verb].items()}
+
+
 RETIRED: dict[str, dict[str, str]] = {
     "plan": {
         **_TIME,
         **_FIRST,
-        **_TERMS,
-        **_COMPARED,
-        "--at": "said by the question: --for 'gain@1000, 10000' with --against, 'precision@5, 10' with --per",
+        **_in_python("plan"),
         "--batches": "--stages N",
         "--continue": "a verb: streameval grow STUDY --rest",
         "--cutoffs": "said by the question: --for 'precision@1, 5'",
@@ -37,7 +33,6 @@ RETIRED: dict[str, dict[str, str]] = {
         "--half-width": "a verb: streameval grow STUDY --half-width X",
         "--item": "--key COL",
         "--labels-more": "a verb: streameval grow STUDY --labels N",
-        "--rankings": "--budget N, as many labels: of 50 rankings and 'precision@10', --budget 500",
         "--looks": "--stages N, with --growing where `grow` is to add the labels of later stages",
     },
     "select": {
@@ -68,8 +63,7 @@ RETIRED: dict[str, dict[str, str]] = {
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
     "cost": {
         **_FIRST,
-        **_TERMS,
-        **_COMPARED,
+        **_in_python("cost"),
         "--adopted": "--sample-size N",
         "--batches": "--stages N",
         "--looks": "--stages N",

@@ -208,11 +208,9 @@ def _gate(study: str, condition: str) -> NextStep:
 
 def ask_alone(study: str, conditions: Iterable[str], confidence: str) -> NextStep:
     """Plan a question of a curve's study for conditions that its bounds leave open."""
-    asked = [*conditions]
-    surer = flags({"confidence": confidence}) if confidence != "0.95" else []
-    words = [word for text in asked for word in ("--for", text)]
-    does = "asks this alone" if len(asked) == 1 else "asks these alone, together"
-    return _step(does, "plan", "--study", study, *words, *surer)
+    questions, surer = [*conditions], None if confidence == "0.95" else confidence
+    does = "asks this alone" if len(questions) == 1 else "asks these alone, together"
+    return _step(does, "plan", *flags({"study": study, "questions": questions, "confidence": surer}))
 
 
 def closer_bounds(plan: Plan, result: Result, study: str, places: Mapping[str, Sequence[str]]) -> NextStep:
@@ -231,8 +229,7 @@ def closer_bounds(plan: Plan, result: Result, study: str, places: Mapping[str, S
         return NOTHING
     order, how = notes["order"], plan.parameters
     closer = questions_of(notes["cutoffs"], f"{float(how['within']) / 2:.3g}", how["look"], how["min_precision"])
-    words = [word for question in closer for word in ("--for", str(question))]
-    options = {"against": places["a"][0], "score": order.get("score"), "against_score": notes["against"].get("score"),
-               "ascending": order.get("ascending") or None, "key": ",".join(notes["draw_by"]),
-               "reuse": study, "study": f"{study}-closer"}  # fmt: skip
-    return _step("asks for bounds half as wide, with these labels", "plan", places["b"][0], *words, *flags(options))
+    options = {"questions": [*closer], "against": places["a"][0], "score": order.get("score"),
+               "against_score": notes["against"].get("score"), "ascending": order.get("ascending") or None,
+               "key": ",".join(notes["draw_by"]), "reuse": study, "study": f"{study}-closer"}  # fmt: skip
+    return _step("asks for bounds half as wide, with these labels", "plan", places["b"][0], *flags(options))

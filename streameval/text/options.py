@@ -25,16 +25,19 @@ def flag(name: str) -> str:
 
 
 def flags(values: Mapping[str, Any]) -> list[str]:
-    """Give words of a command that set options; True is a flag alone, and None is not given.
+    """Give words of a command that set options; True is a flag alone, None is not given, a list is given one by one.
 
     >>> flags({"budget": 200, "growing": True, "seed": None})
     ['--budget', '200', '--growing']
+    >>> flags({"questions": ["precision@10 >= 0.9", "precision@100 >= 0.8"]})
+    ['--for', 'precision@10 >= 0.9', '--for', 'precision@100 >= 0.8']
     """
     return [
         text
         for key, value in values.items()
-        if value is not None
-        for text in (flag(key), *([] if value is True else [str(value)]))
+        for word in (value if isinstance(value, list) else [value])
+        if word is not None
+        for text in (flag(key), *([] if word is True else [str(word)]))
     ]
 
 

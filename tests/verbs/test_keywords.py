@@ -13,6 +13,7 @@ import streameval
 from streameval import RankingOptions
 from streameval.errors import InputError
 from streameval.options import keywords
+from streameval.text.retired import RETIRED_OPTIONS
 
 VERBS = {one: made for one in streameval.__all__ if getattr(made := getattr(streameval, one), "option_kinds", ())}
 GIVEN = {  # what each has to be given besides
@@ -114,3 +115,12 @@ def test_numbers_of_numpy_and_paths_do_as_pythons_own_and_texts(catalogue, tmp_p
 def test_options_of_a_ranking_are_looked_at_where_they_are_made():
     with pytest.raises(InputError, match="threads is 'two', not a whole number"):
         RankingOptions(threads="two")
+
+
+@pytest.mark.parametrize(
+    ("verb", "option"), [(verb, name) for verb in RETIRED_OPTIONS for name in RETIRED_OPTIONS[verb]]
+)
+def test_a_keyword_that_was_says_what_it_is_now(verb, option):
+    said = refused(verb, *GIVEN[verb], **{option: 1})
+    assert said.startswith(f"{verb} has no option '{option}' any more. Hint: it is ")
+    assert "questions='" in said

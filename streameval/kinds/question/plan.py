@@ -32,6 +32,7 @@ from streameval.sequential import (
     read_design,
 )
 from streameval.study.planned_ranking import items_at
+from streameval.text.options import flags
 from streameval.types import Plan
 from streameval.typing import Int8Array, Int64Array
 
@@ -58,8 +59,8 @@ def draw_round(ranking: object, asking: Asking, judge: Judge | None, request: Pl
 
 def _without_list(study: str | os.PathLike[str], asking: Asking) -> str:
     """Say what to do where a study is: its own list is asked."""
-    asked = (part for question in asking.asked for part in ("--for", str(question)))
-    ask = shlex.join(["streameval", "plan", "--study", os.fspath(study), *asked])
+    words = flags({"study": os.fspath(study), "questions": [*asking.asked]})
+    ask = shlex.join(["streameval", "plan", *words])
     return f"to ask it of this study, leave out the list: {ask}"
 
 
