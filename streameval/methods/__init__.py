@@ -32,7 +32,7 @@ ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at r
 
 # help of parameters that several methods have
 ALPHA = "Half-width to plan for, relative to precision."
-BUDGET = "Labels to spend at most, instead of --alpha."
+BUDGET = "Labels to spend at most (where chance decides how many, nine times in ten), instead of --alpha."
 
 
 class Method(Protocol):

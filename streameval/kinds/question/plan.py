@@ -17,6 +17,7 @@ from streameval.kinds.question.says import answer_sentence
 from streameval.progress import Progress
 from streameval.questions import CUT, Condition, Question, Width
 from streameval.questions.asking import Asking
+from streameval.questions.comparing import COMPARED
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
@@ -140,6 +141,8 @@ def is_asked(question: Question) -> bool:
 
 def _asked_instead(question: Question) -> str:
     """Say what can be asked where this cannot: what has widths, and the condition nearest to one that has none."""
+    if question.metric in COMPARED:
+        return "it compares two rankings: name the other one with --against"
     condition = replace(question, demand=Condition(">=", Decimal("0.8")))
     if not isinstance(question.demand, Width) or not any(one.takes(condition) for one in designs().values()):
         return _ASKED
