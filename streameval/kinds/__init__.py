@@ -125,6 +125,7 @@ class Kind:
         asked_by: By verb that makes such a study: the option that asks for this kind; "" where it is the default.
         options: By verb: dataclasses of the options that it takes; all others are refused.
         without: Options among them that it does not take.
+        instead_of: By option of others that it does not take: the question that says the same.
         no_rehearsal: Why `plan` cannot say what it would do, or what says it; empty where it can.
         rounds: Whether its tasks come in rounds, each drawn once the one before is answered; none takes an answer back.
         result: The class of its results.
@@ -141,6 +142,7 @@ class Kind:
     asked_by: ClassVar[Mapping[str, str]] = {}
     options: ClassVar[Mapping[str, tuple[type[Any], ...]]] = {"evaluate": (LabelColumns, Judging)}
     without: ClassVar[frozenset[str]] = frozenset()
+    instead_of: ClassVar[Mapping[str, str]] = {}
     no_rehearsal: ClassVar[str] = "what it draws is known once it is planned"
     rounds: ClassVar[bool] = False
     result: LazyPart[type[StudyResult]] = part("streameval.kinds.results:StudyResult")
@@ -159,6 +161,9 @@ class Kind:
         strangers = sorted(set(given) - self.accepts(verb))
         if not strangers:
             return  # other kinds need not be loaded
+        for name in filter(self.instead_of.get, strangers):
+            raise InputError(f"{self.about} does not go with {flag(name)}",
+                             f"the question says it: --for '{self.instead_of[name]}'")  # fmt: skip
         asked = {kind: f" ({flag(option)})" if (option := kind.asked_by.get(verb)) else ""
                  for kind in available().values()}  # fmt: skip
         owners = {name: [f"{kind.about}{how}" for kind, how in asked.items() if name in kind.accepts(verb)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from streameval.options import option
 
 ALPHA = "Half-width to plan for, relative to precision."
-BUDGET = "Labels to spend at most, instead of --alpha."
+BUDGET = "Labels to spend at most (where chance decides how many, nine times in ten), instead of --alpha."
 
 STAGES = (
     "Label in so many parts: bounds narrow whenever one is answered. 3:later: plan the first of 3, and `grow` adds "

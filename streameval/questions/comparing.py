@@ -16,8 +16,8 @@ from streameval.questions.terms import Terms
 
 Looks = Literal["one", "any", "both"]  # once at the end, at any time, or both
 MOST_CUTOFFS = 50
+COMPARED = ("gain", "precision_gain")  # metrics of two rankings
 _KINDS = ("rank", "share", "score")
-_METRICS = ("gain", "precision_gain")
 _SUCH_AS = "such as 'gain@1000, 10000 within 2%'"
 _WITHIN, _EXPECT = Decimal("0.01"), Decimal("0.5")
 
@@ -137,7 +137,7 @@ def powers_of_ten(n_items: int) -> Sequence[Cutoff]:
 
 def _refuse_others(question: Question) -> None:
     """Refuse what is asked of no two rankings."""
-    if question.metric not in _METRICS:
+    if question.metric not in COMPARED:
         raise InputError(f"{question}: two rankings are compared by gain or precision_gain", _SUCH_AS)
     if strange := [cutoff for cutoff in question.cutoffs if cutoff.kind not in _KINDS]:
         raise InputError(f"{question}: two rankings are not compared at {strange[0]}",

@@ -208,11 +208,10 @@ def _gate(study: str, condition: str) -> NextStep:
 
 def ask_alone(study: str, conditions: Iterable[str], confidence: str) -> NextStep:
     """Plan a question of a curve's study for conditions that its bounds leave open."""
-    asked = [*conditions]
-    surer = flags({"confidence": confidence}) if confidence != "0.95" else []
-    words = [word for text in asked for word in ("--for", text)]
-    does = "asks this as a question of its own" if len(asked) == 1 else "asks these together, as questions of their own"
-    return _step(does, "plan", "--study", study, *words, *surer)
+    questions, surer = [*conditions], None if confidence == "0.95" else confidence
+    several = len(questions) > 1
+    does = "asks these together, as questions of their own" if several else "asks this as a question of its own"
+    return _step(does, "plan", *flags({"study": study, "questions": questions, "confidence": surer}))
 
 
 def closer_bounds(plan: Plan, result: Result, study: str, places: Mapping[str, Sequence[str]]) -> NextStep:
@@ -231,8 +230,7 @@ def closer_bounds(plan: Plan, result: Result, study: str, places: Mapping[str, S
         return NOTHING
     order, how = notes["order"], plan.parameters
     closer = questions_of(notes["cutoffs"], f"{float(how['within']) / 2:.3g}", how["look"], how["min_precision"])
-    words = [word for question in closer for word in ("--for", str(question))]
     scores = [typed_score(row.get("score"), bool(row.get("ascending"))) for row in (order, notes["against"])]
-    options = {"against": places["a"][0], "score": scores[0], "against_score": scores[1],
+    options = {"questions": [*closer], "against": places["a"][0], "score": scores[0], "against_score": scores[1],
                "key": ",".join(notes["draw_by"]), "reuse": study, "study": f"{study}-closer"}  # fmt: skip
-    return _step("plans bounds half as wide and reuses these labels", "plan", places["b"][0], *words, *flags(options))
+    return _step("plans bounds half as wide and reuses these labels", "plan", places["b"][0], *flags(options))

@@ -25,17 +25,20 @@ def flag(name: str) -> str:
 
 
 def flags(values: Mapping[str, Any]) -> list[str]:
-    """Give words of a command that set options; True is a flag alone, and None is not given.
+    """Give words of a command that set options; True is a flag alone, None is not given, a list is given one by one.
 
     >>> flags({"budget": 200, "together": True, "seed": None, "score": "-loss"})
     ['--budget', '200', '--together', '--score=-loss']
+    >>> flags({"questions": ["precision@10 >= 0.9", "precision@100 >= 0.8"]})
+    ['--for', 'precision@10 >= 0.9', '--for', 'precision@100 >= 0.8']
     """
     words: list[str] = []
     for key, value in values.items():
-        if value is True:
-            words.append(flag(key))
-        elif value is not None:
-            words += [f"{flag(key)}={value}"] if str(value).startswith("-") else [flag(key), str(value)]
+        for word in value if isinstance(value, list) else [value]:
+            if word is True:
+                words.append(flag(key))
+            elif word is not None:
+                words += [f"{flag(key)}={word}"] if str(word).startswith("-") else [flag(key), str(word)]
     return words
 
 

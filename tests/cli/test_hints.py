@@ -100,6 +100,7 @@ PRINTED_BY = {
     "kinds/question/cost.py": "plan",
     "kinds/": "evaluate",
     "slices/files.py": "plan",
+    "text/retired.py": "plan",
 }
 
 

@@ -59,27 +59,31 @@ def rankings(sizes):
 def test_of_many_rankings_as_many_are_drawn_as_the_budget_pays_for_however_long_they_are(
     sizes, budget, drawn, labels, tmp_path
 ):
-    plan = streameval.plan(rankings(sizes), tmp_path / "s", per="query", score="score", at="1,5", budget=budget, seed=1)
+    how = {"per": "query", "questions": "precision@1, 5", "score": "score", "budget": budget, "seed": 1}
+    plan = streameval.plan(rankings(sizes), tmp_path / "s", **how)
     assert (plan.parameters["rankings"], plan.table.num_rows) == (drawn, labels)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"budget": 4}, r"a budget of 4 labels is below the first 5 items of one ranking\. Hint: at says how many"),
-        ({"budget": 50, "rankings": 3}, "rankings and budget were both given"),
+        (
+            {"budget": 4},
+            r"a budget of 4 labels is below the first 5 items of one ranking\. Hint: questions says how many",
+        ),
+        ({"budget": 50, "questions": "precision@5 within 0.1"}, "a width and budget were both given"),
         ({"budget": 2.5}, "budget is 2.5, not a whole number"),
     ],
 )
 def test_a_budget_of_many_rankings_that_cannot_be_meant_is_refused(given, message, tmp_path):
     with pytest.raises(InputError, match=message):
-        streameval.plan(rankings([5] * 9), tmp_path / "s", per="query", score="score", at="5", **given)
+        streameval.plan(rankings([5] * 9), tmp_path / "s", **{"per": "query", "questions": "precision@5", **given})
 
 
 def test_the_command_plans_rankings_within_a_budget(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pa.parquet.write_table(rankings([5] * 40), "runs.parquet")
-    command = ["plan", "runs.parquet", "--study", "s", "--per", "query", "--score", "score", "--at", "5"]
+    command = ["plan", "runs.parquet", "--study", "s", "--per", "query", "--score", "score", "--for", "precision@5"]
     assert run([*command, "--budget", "50", "--seed", "1"]) == 0
     said = capsys.readouterr().out
     assert "10 of 40 rankings by query, the first 5 items of each: 50 items to label" in said

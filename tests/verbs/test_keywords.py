@@ -129,3 +129,13 @@ def test_numbers_of_numpy_and_paths_do_as_pythons_own_and_texts(catalogue, tmp_p
 def test_options_of_a_ranking_are_looked_at_where_they_are_made():
     with pytest.raises(InputError, match="threads is 'two', not a whole number"):
         RankingOptions(threads="two")
+
+
+@pytest.mark.parametrize(("verb", "option"), [
+    *(("plan", name) for name in ("zone", "expect", "round", "together", "at", "within", "look")),
+    *(("cost", name) for name in ("zone", "expect", "round", "together", "at", "within", "look")),
+])  # fmt: skip
+def test_a_keyword_that_was_says_what_it_is_now(verb, option):
+    said = refused(verb, *GIVEN[verb], **{option: 1})
+    assert said.startswith(f"{verb} has no option '{option}' any more. Hint: it is ")
+    assert "questions='" in said

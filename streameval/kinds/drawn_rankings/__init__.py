@@ -27,6 +27,7 @@ class SampledRankings(Kind):
     no_rehearsal = "rankings are drawn by reading the list"
     options: ClassVar = {"plan": (RankingsDraw,), "evaluate": (LabelColumns, Judging, KnownPositives)}
     without = frozenset({"label_error"})
+    instead_of: ClassVar = {"alpha": "precision@K within 0.03"}
     result = part("streameval.kinds.drawn_rankings.results:RankingsSample")
     planned = part("streameval.kinds.drawn_rankings.planned:PLANNED")
     tasks = part("streameval.kinds.drawn_rankings.tasks:TASKS")

@@ -7,6 +7,7 @@ from typing import Any
 
 from streameval.kinds.drawn_rankings.says import WHATEVER_IT_SAYS
 from streameval.kinds.planned import Planned, PlanText
+from streameval.questions import Width
 from streameval.questions.asking import read_questions
 from streameval.reporting.next_step import first_step
 from streameval.text import number_of
@@ -27,15 +28,16 @@ class SamplePlanText(PlanText):
         drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
         judge, per = options.get("judge"), ",".join(made.notes["per"])
         judged = f"'{judge}' is the judge of every ranking: {WHATEVER_IT_SAYS}. People should not see its answers."
-        questions = map(str, read_questions(options.get("questions", ())))
+        questions = [*read_questions(options.get("questions", ()))]
+        widths = [question for question in questions if isinstance(question.demand, Width)]
         others = {name: ",".join(value) if isinstance(value, tuple | list) else value
                   for name, value in options.items() if name not in ("per", "questions")}  # fmt: skip
-        words = [word for question in questions for word in ("--for", question)]
-        again = shlex.join([*flags({"per": per}), *words, *flags({**others, "seed": made.seed})])
+        again = shlex.join(flags({"per": per, "questions": questions, **others, "seed": made.seed}))
         return planned.facts(), [
             f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
             f"{number_of(made.table.num_rows, 'item')} to label",
             *[judged] * (judge is not None),
+            *(f"{question}: bounds are planned to be as near, however the rankings differ." for question in widths),
             f"Seed {made.seed}, kept in plan.json: {again} plans the same again.",
             f"Next: {first_step(planned.study, made).command}",
         ]

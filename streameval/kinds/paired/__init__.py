@@ -30,6 +30,8 @@ class PairedRankings(Kind):
     no_rehearsal = "what changed is found by reading both lists"
     options: ClassVar = {"plan": (Comparing, ReuseOptions), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
+    instead_of: ClassVar = {"min_precision": "gain@K within 2% expect 0.3", "alpha": "gain@K within 2%",
+                            "budget": "gain@K within 2%"}  # fmt: skip
     answers = (*Kind.answers, "monitor")
     instead: ClassVar = {
         "compare": "show says which of its two rankings is better, and at which cutoff",

@@ -32,6 +32,7 @@ class QuestionStudy(Kind):
     no_rehearsal = "`streameval cost --for` says what a question costs"
     options: ClassVar = {"plan": (Asking, JudgeColumn), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
+    instead_of: ClassVar = {"min_precision": "precision@K >= 0.9 expect 0.95", "alpha": "precision@K within 0.03"}
     rounds = True
     answers = ("show", "check", "cut", "report", "sql", "publish")
     instead: ClassVar = {

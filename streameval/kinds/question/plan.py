@@ -17,6 +17,7 @@ from streameval.kinds.question.says import answer_sentence
 from streameval.progress import Progress
 from streameval.questions import CUT, Condition, Question, Width
 from streameval.questions.asking import Asking
+from streameval.questions.comparing import COMPARED
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
@@ -32,6 +33,7 @@ from streameval.sequential import (
     read_design,
 )
 from streameval.study.planned_ranking import items_at
+from streameval.text.options import flags
 from streameval.types import Plan
 from streameval.typing import Int8Array, Int64Array
 
@@ -58,8 +60,8 @@ def draw_round(ranking: object, asking: Asking, judge: Judge | None, request: Pl
 
 def _without_list(study: str | os.PathLike[str], asking: Asking) -> str:
     """Say what to do where a study is: its own list is asked."""
-    asked = (part for question in asking.asked for part in ("--for", str(question)))
-    ask = shlex.join(["streameval", "plan", "--study", os.fspath(study), *asked])
+    words = flags({"study": os.fspath(study), "questions": [*asking.asked]})
+    ask = shlex.join(["streameval", "plan", *words])
     return f"to ask it of this study, leave out the list: {ask}"
 
 
@@ -139,6 +141,8 @@ def is_asked(question: Question) -> bool:
 
 def _asked_instead(question: Question) -> str:
     """Say what can be asked where this cannot: what has widths, and the condition nearest to one that has none."""
+    if question.metric in COMPARED:
+        return "it compares two rankings: name the other one with --against"
     condition = replace(question, demand=Condition(">=", Decimal("0.8")))
     if not isinstance(question.demand, Width) or not any(one.takes(condition) for one in designs().values()):
         return _ASKED

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streameval.errors import InputError
+from streameval.methods import BUDGET
 from streameval.methods.stages import InStages
 from streameval.options import option
 
@@ -17,10 +18,7 @@ class LogUniformParameters(InStages):
     name: ClassVar[str] = "loguniform"
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
 
-    budget: int | None = option(
-        None,
-        "Labels to spend at most (nine times in ten), instead of --alpha.",
-    )
+    budget: int | None = option(None, BUDGET)
     judge_sample: int | None = option(None, "Ask a judge about this many items (select --export).")
     judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
 

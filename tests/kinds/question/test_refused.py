@@ -42,6 +42,7 @@ GATE = "precision@1000 >= 0.6"
     (["precision@100 >= 0.9", "--dry-run"], "--for does not go with --dry-run"),
     (["precision@score:2 >= 0.9"], "no item has score 2 or a better one"),
     (["precision@recall:0.5 >= 0.9"], "a question about @recall:0.5 would depend on its own answer"),
+    (["gain@100 within 2%"], "Hint: it compares two rankings: name the other one with --against"),
     (["precision@100"], "precision@100: no study can be planned for this"),
     (["average_precision >= 0.5"], "average_precision >= 0.5: no study can be planned for this"),
     (["precison@100 >= 0.9"], "precison@100 >= 0.9: no study can be planned for this"),
