@@ -246,7 +246,8 @@ class RankingsDraw:
         wanted = _RANKINGS if self.rankings is None else int(self.rankings)
         if total < wanted:
             raise InputError(f"the list holds {number_of(total, 'ranking')}, and {wanted:,} were to be drawn",
-                             f"--rankings={total} labels the first items of all")  # fmt: skip
+                             f"--rankings={total} labels the first items of all; a curve for each value of a column "
+                             "is planned with --by COL")  # fmt: skip
         return wanted
 
     @property

@@ -9,9 +9,9 @@ from streameval.errors import InputError
 from streameval.methods import Method, available, create, own_parameters, refuse_alpha_with_budget
 
 NOTES = (
-    "Half-widths are relative to precision. A forecast (~) depends on labels not yet seen: it is for lists that keep",
-    "--min-precision. conditional: true only where the PAULA paper's assumptions are; simultaneous: at every rank at",
-    "once with probability --confidence, whatever the list.",
+    "Half-widths are relative to precision; ~ marks a forecast, for lists that keep --min-precision.",
+    "simultaneous: the bounds hold at every rank at once with probability --confidence, whatever the list.",
+    "conditional: the bounds hold only where the assumptions of the PAULA paper do.",
 )
 
 
