@@ -55,7 +55,13 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -
 
 def head(found: pa.Table, most: int = 5) -> str:
     """Write the first rows of a table as HTML."""
-    return table("", found.column_names, list(zip(*(found.slice(0, most).to_pydict().values()), strict=True)))
+    rows = zip(*(found.slice(0, most).to_pydict().values()), strict=True)
+    return table("", found.column_names, [[_rounded(value) for value in row] for row in rows])
+
+
+def _rounded(value: object) -> object:
+    """A value as people read it: six digits of a float, nothing where there is none."""
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else value
 
 
 def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray, upper: FloatArray) -> str:

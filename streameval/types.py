@@ -372,6 +372,10 @@ class Labels(Tabular):
         rows = [[key, f"{value:,}"] for key, value in {**counts, **self.account}.items()]
         return html_table("Labels", ["account", "ranks"], rows)
 
+    def __repr__(self) -> str:
+        labelled, positive = int(self.known.sum()), int(np.sum(self.label == 1))
+        return f"<Labels of {labelled:,} of {self.label.size:,} planned items, {positive:,} positive>"
+
     @staticmethod
     def of(plan: Plan, label: npt.ArrayLike) -> Labels:
         """One vote per planned rank.

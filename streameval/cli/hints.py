@@ -11,8 +11,11 @@ from streameval.text.options import with_flags
 from streameval.text.retired import now_spelt
 
 _STUDY = {"--out": "the folder of the study is named by --study"}
+_TWO_LISTS = "two lists are compared by streameval plan B --against A --key COL --study S"
 MEANT = {
     "adopt": _STUDY,
+    "compare": {"--score": _TWO_LISTS, "--key": _TWO_LISTS, "--label": _TWO_LISTS},
+    "cut": {"--export": "--out FOLDER writes the items"},
     "evaluate": {"--relevant": "--vote 'mean>=2' says from which grade on an item is positive"},
     "plan": _STUDY,
     "select": {"--format": "the ending of the file says the format: --export tasks.label-studio.json"},

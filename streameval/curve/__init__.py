@@ -290,11 +290,12 @@ class Curve(notebook.Tabular):
         """Return the same curve with the scores of planned ranks."""
         return replace(self, score=score)
 
+    def __repr__(self) -> str:
+        return f"<Curve of {self.n_items:,} items: {self.claim.meaning}>"
+
     def _repr_html_(self) -> str:
         """Show the claim, a picture and a few cutoffs in a notebook."""
-        claim = self.claim
-        chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
-        head = f"{claim.coverage}{chance}{claim.condition}. {claim.caution}"
+        head = f"{self.claim.promise} {self.claim.caution}".rstrip()
         few = unique(10 ** np.arange(np.log10(self.n_items) + 1e-9, dtype=np.int64), self.n_items)
         shown = [[f"{row['rank']:,}", *(row[side] for side in _PRECISION)] for row in self.at(few).to_pylist()]
         rows = [["unknown" if v is None else v if isinstance(v, str) else f"{v:.4f}" for v in row] for row in shown]

@@ -38,7 +38,7 @@ def remarks(found: Evaluation) -> tuple[str, ...]:
 
 def _missing(account: Mapping[str, int]) -> str:
     words = unlabelled_words(account)
-    return f"; of the others, {words}" if words else ""
+    return f"; the others: {words}" if words else ""
 
 
 def estimate_sentence(basis: Basis) -> str:

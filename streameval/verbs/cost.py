@@ -123,8 +123,14 @@ def cost(
         what = "neither a list nor a number of items is given"
         what = what if items is None else "a list and a number of items were given"
         raise InputError(what, "cost ranking/, or cost --items 2e9")
-    if isinstance(ranking, str) and ranking.isdecimal() and not Path(ranking).exists():
-        raise InputError(f"{ranking} is a number of items, not a list", f"cost --items {ranking}")
+    words = [ranking] if isinstance(ranking, str) else ranking
+    if (
+        isinstance(words, list | tuple)
+        and len(words) == 1
+        and str(words[0]).isdecimal()
+        and not Path(words[0]).exists()
+    ):
+        raise InputError(f"{words[0]} is a number of items, not a list", f"cost --items {words[0]}")
     counted = ranking if items is None else items
     priced(0, price_per_label)
     asked = described(options, parameters)

@@ -61,8 +61,16 @@ def cut(
             `Cut.write`.
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
+    _refuse_file(out)
     found = _found(study, cutoff, misses, ranking)
     return found if out is None else replace(found, written=found.write(out, order=order, progress=progress))
+
+
+def _refuse_file(out: PathOrURI | None) -> None:
+    """Refuse the name of a table of text for a folder of Parquet files."""
+    if out is not None and str(out).lower().endswith((".csv", ".tsv", ".json", ".jsonl", ".xlsx")):
+        folder = os.path.splitext(os.fspath(out))[0]
+        raise InputError(f"{out}: cut writes a folder of Parquet files, and no such file", f"--out {folder}")
 
 
 def rehearsal(
@@ -75,6 +83,7 @@ def rehearsal(
     **asked: Any,
 ) -> Rehearsal:
     """Find the cutoff, and forecast what writing its items would read; errors as in `cut`."""
+    _refuse_file(out)
     found = cut(study, cutoff, **asked)
     read, writes = (Forecast(), []) if out is None else forecast_cut(found, out, order=order)
     plan, head = found.plan, f"The first {found.rank:,} of {found.plan.n_items:,} items."

@@ -18,6 +18,8 @@ from streameval.errors import InputError, StudyError
 from streameval.kinds import kind_of, results_of
 from streameval.options import takes
 from streameval.printed import Printed
+from streameval.reporting.shows_itself import ShowsItself
+from streameval.reporting.text import Paragraph
 from streameval.stores import PathOrURI, is_remote, locks
 from streameval.stores.claims import claimed, ended_runs, remove_unfinished
 from streameval.stores.own_files import read_bytes
@@ -29,8 +31,8 @@ MANIFEST = "manifest.json"
 _PLAIN = re.compile(r"\w[\w.-]*")  # no folder, and nothing that leads out of one
 
 
-@dataclass(frozen=True)
-class Published:
+@dataclass(frozen=True, repr=False)
+class Published(ShowsItself):
     """What was published.
 
     Attributes:
@@ -41,6 +43,11 @@ class Published:
     place: str
     manifest: dict[str, Any]
     already_there: bool
+
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """Say where the files are, and whether they were there before."""
+        return [f"Published: {self.place}{', where they were already' if self.already_there else ''}"]
 
 
 @takes()
@@ -83,8 +90,7 @@ def printed(done: Published, study: Path, place: str) -> Printed:
     files = done.manifest["files"]
     facts = {"place": done.place, "already_there": done.already_there, "files": files}
     stage = {"bytes": 0 if done.already_there else sum(file["bytes"] for file in files), **facts}
-    there = ", where they were already" if done.already_there else ""
-    return Printed({"study": str(study), **facts}, [f"Published: {done.place}{there}"], stage)
+    return Printed({"study": str(study), **facts}, done.paragraphs, stage)
 
 
 def published(folder: Study) -> list[str]:

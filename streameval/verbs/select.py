@@ -292,9 +292,9 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
     """Say what was exported, and what to run once it is answered."""
     if not made.table.num_rows or (export is not None and not made.files):
         standing = standing_of(study)
-        unwritten = "" if export is None else f", and {export} was not written"
+        unwritten = "" if export is None else f", so {export} was not written"
         planned = Study(study).plan().table.num_rows
-        none = "Every task has its label: none remains" if planned else "There is nothing to label"
+        none = "Every task has its label" if planned else "There is nothing to label"
         return [
             f"{none}{unwritten}.",
             *[standing.verdict] * kind_of(study).rounds,

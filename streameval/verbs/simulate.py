@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from streameval.printed import Event, Printed
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
+from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.simulation import kind_of as picture_kind
 from streameval.reporting.simulation import save_figure
 from streameval.reporting.text import Columns, Paragraph
@@ -51,7 +53,7 @@ def simulate(
     options: RankingOptions | None = None,
     progress: Progress = silent,
     **parameters: Any,
-) -> Simulation:
+) -> SimulationResult:
     """Try methods out.
 
     On a list whose every item has a label: do their bounds hold, how wide are they, what do they cost?
@@ -107,30 +109,39 @@ def simulate(
             rows.append({"method": name, "refused": error.line})
     if not runs:
         raise InputError(rows[0]["refused"])
-    found = Simulation(rows, runs, np.cumsum(truth) / np.arange(1, truth.size + 1))
+    found = SimulationResult(rows, runs, np.cumsum(truth) / np.arange(1, truth.size + 1))
     if plot is not None:
         save_figure(found, plot, existing)
     return found
 
 
-def printed(found: Simulation, plot: Path | None, **_: Any) -> Printed:
+@dataclass(frozen=True, repr=False)
+class SimulationResult(ShowsItself, Simulation):
+    """Methods side by side on one list, with what is said of them."""
+
+    @property
+    def paragraphs(self) -> Sequence[Paragraph]:
+        """Give a row for each method, and what its numbers mean."""
+        head = ["method", "labels", "half-width", "held", "of", "promised", "inside"]
+        lines: list[Paragraph] = [Columns(head, [_simulated(row) for row in self.rows if "refused" not in row])]
+        lines += [f"{row['method']}: {row['refused']}" for row in self.rows if "refused" in row]
+        return [*lines, "", *_NOTES]
+
+
+def printed(found: SimulationResult, plot: Path | None, **_: Any) -> Printed:
     """Print a row for each method, and what its numbers mean."""
-    head = ["method", "labels", "half-width", "held", "of", "promised", "inside"]
-    lines: list[Paragraph] = [Columns(head, [_simulated(row) for row in found.rows if "refused" not in row])]
-    lines += [f"{row['method']}: {row['refused']}" for row in found.rows if "refused" in row]
-    lines += ["", *_NOTES, *([f"Plot: {plot}"] if plot else [])]
     n_items = int(found.precision.size)
     return Printed(
         {"n_items": n_items, "methods": found.rows, "plot": str(plot) if plot else None},
-        lines,
+        [*found.paragraphs, *([f"Plot: {plot}"] if plot else [])],
         events=[Event("simulate", {"n_items": n_items, "methods": len(found.rows)})],
     )
 
 
 _NOTES = (
-    "held: draws whose bounds contained the truth at every rank. promised: its probability, where a method states one.",
-    "half-width: at its widest, relative to precision, in the median draw. inside: share of cutoffs beyond the",
-    "labelled head where the truth was inside (for paula by A.2, inside its own bracket).",
+    "half-width: where it is widest, relative to precision, in the median draw.",
+    "held: draws whose bounds held the truth at every rank. promised: the probability that a method states of that.",
+    "inside: share of cutoffs beyond the labelled head where the truth was inside (paula by A.2: inside its bracket).",
 )
 
 

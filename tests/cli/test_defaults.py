@@ -290,3 +290,11 @@ def test_a_demo_that_fails_leaves_nothing(tmp_path, capsys, monkeypatch):
     assert run(["demo", str(tmp_path / "d")]) == 3
     assert "part-00.parquet: No space left on device" in capsys.readouterr().err
     assert not (tmp_path / "d").exists()
+
+
+def test_a_number_in_place_of_a_list_is_told_how_it_is_given(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["cost", "1000000", "--for", "precision@1000 >= 0.9"]) == 2
+    assert capsys.readouterr().err == (
+        "streameval: 1000000 is a number of items, not a list. Hint: cost --items 1000000\n"
+    )

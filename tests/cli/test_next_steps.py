@@ -130,7 +130,7 @@ def test_what_is_missing_is_asked_for_before_anything_is_cut(here, step):
     assert answer_csv("remaining.csv") == asked - asked // 2
     assert "cut 'my study' precision:" in (following := after(step(after(out))))
     out = step(["select", STUDY, "--remaining", "--export", "none.csv"])
-    assert "Every task has its label: none remains, and none.csv was not written." in out
+    assert "Every task has its label, so none.csv was not written." in out
     assert after(out) == following
     assert not (here / "none.csv").exists()
 

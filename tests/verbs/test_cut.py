@@ -316,6 +316,7 @@ def test_bad_cuts_are_refused_in_one_line(study, one_ranking, tmp_path, capsys):
         return message
 
     assert f"cut needs CUTOFF. Hint: streameval cut {path} CUTOFF" in refused()
+    assert "writes a folder of Parquet files, and no such file. Hint: --out best" in refused(5, "--out", "best.csv")
     assert "this takes one cutoff" in refused("precision:0.9, 3")
     assert "a cutoff is a number, 1%, score:0.7, precision:0.9 or recall:0.5 (at column 1)" in refused("p.9")
     assert "rank 0 is below 1" in refused(0)

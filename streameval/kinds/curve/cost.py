@@ -10,9 +10,9 @@ from streameval.methods import refuse_alpha_with_budget
 from streameval.methods.values import chosen_methods
 
 NOTES = (
-    "Half-widths are relative to precision. A forecast (~) depends on labels not yet seen: it is for lists that keep",
-    "--min-precision. conditional: true only where the PAULA paper's assumptions are; simultaneous: at every rank at",
-    "once with probability --confidence, whatever the list.",
+    "Half-widths are relative to precision; ~ marks a forecast, for lists that keep --min-precision.",
+    "simultaneous: the bounds hold at every rank at once with probability --confidence, whatever the list.",
+    "conditional: the bounds hold only where the assumptions of the PAULA paper do.",
 )
 
 
