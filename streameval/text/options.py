@@ -27,8 +27,8 @@ def flag(name: str) -> str:
 def flags(values: Mapping[str, Any]) -> list[str]:
     """Give words of a command that set options; True is a flag alone, None is not given, a list is given one by one.
 
-    >>> flags({"budget": 200, "together": True, "seed": None, "score": "-loss"})
-    ['--budget', '200', '--together', '--score=-loss']
+    >>> flags({"budget": 200, "dry_run": True, "seed": None, "score": "-loss"})
+    ['--budget', '200', '--dry-run', '--score=-loss']
     >>> flags({"questions": ["precision@10 >= 0.9", "precision@100 >= 0.8"]})
     ['--for', 'precision@10 >= 0.9', '--for', 'precision@100 >= 0.8']
     """
@@ -59,7 +59,7 @@ def _as_typed(option: re.Match[str]) -> str:
 def with_keywords(text: str) -> str:
     """Write flags as keywords of Python; what is a command stays one.
 
-    >>> with_keywords("--alpha 1e-3 is low; --rankings 40, or --nan=last. Next: streameval plan a --seed 3")
+    >>> with_keywords("--alpha 1e-3 is low; --stages 4, or --nan=last. Next: streameval plan a --seed 3")
     "alpha=1e-3 is low; rankings=40, or nan='last'. Next: streameval plan a --seed 3"
     >>> with_keywords("name another file, or replace it with --overwrite")
     "name another file, or replace it with existing='replaced'"
