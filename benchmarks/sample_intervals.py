@@ -30,7 +30,8 @@ from streameval.counting.totals import fold
 from streameval.metrics import cutoffs
 from streameval.metrics.cases import Ranked, ranked
 from streameval.metrics.exact import Counted
-from streameval.metrics.intervals import AT_CUTOFF, SampledList, SampleInterval, interval, metrics_at_score
+from streameval.metrics.intervals import AT_CUTOFF, SampledList, SampleInterval, interval
+from streameval.metrics.sampled_rows import metrics_at_score
 from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
 
@@ -85,7 +86,7 @@ def intervals(sampled: SampledList, k: int, columns: tuple[str, ...] = ()) -> di
     derived |= {} if sampled.is_tied(positives) else {"R": sampled.r_precision()}
     derived |= {} if sampled.is_tied(k) else {name: sampled.at_cutoff(name, k) for name in AT_CUTOFF}
     rows = metrics_at_score(sampled, Clusters(columns, ("",)), 0)
-    at_score = {row[0]: found for row, found in rows if row[0] in AT_SCORE}
+    at_score = {row[0]: found for row, (found, _) in rows if row[0] in AT_SCORE}
     return {name: interval(one) for name, one in derived.items()} | at_score
 
 
@@ -124,6 +125,11 @@ def pareto(power: float) -> Sizes:
     return lambda rng, n: np.minimum(np.floor(rng.random(n) ** (-1.0 / power)), 10_000).astype(np.int64)
 
 
+def lognormal(spread: float) -> Sizes:
+    """Sizes about 5, whose logarithms are normal."""
+    return lambda rng, n: np.maximum(1, np.floor(5 * np.exp(spread * rng.normal(size=n)))).astype(np.int64)
+
+
 def of_list(path: Path) -> Shape:
     """Rows of a real list, drawn with replacement."""
 
@@ -157,12 +163,25 @@ CELLS = {
     "1,000 clusters, Pareto 1.6, base rate .3": Cell(clustered(1.5, 0.3, pareto(1.6)), 1_000),
     "3,000 clusters of 1 to 5, base rate .02": Cell(clustered(1.81, 0.02, even(5)), 3_000, 1_000, 2.5),
     "500 clusters alike within (.9), base rate .2": Cell(clustered(1.5, 0.2, even(10), 0.9), 500, 100, 0.5),
+    "rows: base rate .02, AUC .95": Cell(independent(2.33, 0.02), 4_000, 100, 2.5),
+    "rows: base rate .95, AUC .7": Cell(independent(0.74, 0.95), 1_500, 100, 0.5),
+    "rows: base rate .9, AUC .9": Cell(independent(1.81, 0.9), 1_000, 100, 1.0),
+    "80 clusters of 1 to 40, base rate .3": Cell(clustered(1.0, 0.3, even(40)), 80),
+    "400 clusters, lognormal 1.5, base rate .2": Cell(clustered(1.5, 0.2, lognormal(1.5)), 400, 1_000),
+    "600 clusters, lognormal 1.2, base rate .1": Cell(clustered(1.5, 0.1, lognormal(1.2)), 600, 1_000),
+    "5,000 clusters, Pareto 1.4, base rate .02": Cell(clustered(2.0, 0.02, pareto(1.4)), 5_000, 100, 2.5),
+    "400 clusters, Pareto 1.8, base rate .3": Cell(clustered(1.2, 0.3, pareto(1.8)), 400, 100, 1.0),
     **{
         f"2,000 rows of {name}": Cell(of_list(REAL / f"{name}.parquet"), 2_000, 100, score)
         for name, score in _TENTHS.items()
         if (REAL / f"{name}.parquet").exists()
     },
 }
+
+
+def population_of(size: float) -> int:
+    """Say how many clusters of some mean size make a population."""
+    return int(_POPULATION / size)
 
 
 @dataclass(frozen=True)
@@ -177,8 +196,12 @@ class Population:
         """Draw it."""
         cell, rng = CELLS[name], np.random.default_rng(1)
         some = cell.draw(rng, 2_000)[1].size / 2_000
-        scores, labels, _ = cell.draw(rng, int(_POPULATION / some))
-        return Population(ranked(labels, scores))
+        return Population.ranked(cell.draw(rng, population_of(some)))
+
+    @staticmethod
+    def ranked(rows: Rows) -> Population:
+        """Rank its rows."""
+        return Population(ranked(rows[1], rows[0]))
 
     def value(self, metric: str, share: float, score: float) -> float:
         """Give a metric, of a share of the list where it has a cutoff, or of all items of a score or a better one."""

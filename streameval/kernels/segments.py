@@ -263,7 +263,7 @@ def _pick(keys: Words, labels: UInt8Array, own: Words, grades: UInt8Array) -> No
 def add_up(
     facts: Int64Array,
     values: FloatArray,
-    sums: tuple[Int64Array, Int64Array],
+    sums: tuple[Int64Array, Int64Array, Int64Array],
     by_size: tuple[Int64Array, Int64Array],
     bins: Int64Array,
 ) -> None:
@@ -271,15 +271,15 @@ def add_up(
 
     Args:
         facts, values: See `measure`; the last row of each ranking is left out.
-        sums (pair of int64 arrays, shape (metrics, 3, 2)): Receive the sums in units of 1/UNIT, in two halves; and how
-            many are defined.
+        sums (three int64 arrays, shape (metrics, 3, 2), the last (metrics, 1, 2)): Receive the sums in units of 1/UNIT,
+            in two halves; how many are defined; and sums of squares of expected values, as sums.
         by_size (pair): By decimal digits of the number of items, 0 of a list without any: rankings and those without a
             positive, int64, shape (sizes, 2); and sums of expected values over the others, int64, shape (sizes,
             metrics, 2), as `sums`.
         bins (int64 array, shape (metrics, bins)): Receives how many of the rankings with a positive have an expected
             value in each bin of equal width of [0, 1].
     """
-    total, defined = sums
+    total, defined, squares = sums
     for r in range(facts.shape[0]):
         size, items = 0, facts[r, 0]
         while items > 0:
@@ -297,6 +297,9 @@ def add_up(
                 total[m, o, 0] += whole >> HALF
                 total[m, o, 1] += whole & ((1 << HALF) - 1)
             defined[m, 0, 0] += 1
+            whole = np.int64(values[r, m, EXPECTED] * values[r, m, EXPECTED] * UNIT)
+            squares[m, 0, 0] += whole >> HALF
+            squares[m, 0, 1] += whole & ((1 << HALF) - 1)
             if relevant > 0:
                 by_size[1][size, m, 0] += middle >> HALF
                 by_size[1][size, m, 1] += middle & ((1 << HALF) - 1)

@@ -50,10 +50,10 @@ T = TypeVar("T")
 
 
 class ComparisonModule(Protocol):
-    """A file that sets two studies side by side; kinds that name the same one are compared with one another."""
+    """A file that sets studies side by side; kinds that name the same one are compared with one another."""
 
-    def compare(self, a: Path, b: Path, confidence: float) -> object:
-        """Compare two studies."""
+    def compare(self, paths: Sequence[Path], confidence: float) -> object:
+        """Compare studies; an `InputError` where they are more than it takes."""
 
     def says(self, found: object) -> tuple[dict[str, Any], list[Paragraph]]:
         """Say what `compare` found: with --json, and otherwise."""
@@ -131,7 +131,7 @@ class Kind:
         result: The class of its results.
         planned: What is said of its plans.
         tasks: How planned items reach people.
-        compared: Module that compares two of its studies.
+        compared: Module that compares its studies; that of the more general kind, where one is a case of the other.
         watched: Module that makes a history of its studies.
     """
 

@@ -72,6 +72,10 @@ class StudyResult(ShowsItself, Result):
         """Names of their files, as others best read them."""
         return file_names(cls.comments)
 
+    def written(self, plan: Plan | None) -> list[str]:
+        """Names of the files that hold these results."""
+        return self.files(plan)
+
     @classmethod
     def read(cls, folder: Path, summary: Mapping[str, Any]) -> Self:
         """Read what belongs to an evaluation.json.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar
 
+from streameval.errors import InputError
 from streameval.kinds import named
 from streameval.notebook import Tabular
 from streameval.reporting.shows_itself import ShowsItself
@@ -14,8 +16,16 @@ from streameval.study.history import History
 _SHOWN = 14  # studies of a history
 
 
+def two(paths: Sequence[Path]) -> tuple[Path, Path]:
+    """Give two studies; an `InputError` where there are more."""
+    if len(paths) > 2:
+        raise InputError(f"{len(paths)} are more than two, which are compared",
+                         "two at a time; several are compared where exact made each with --sample-of")  # fmt: skip
+    return paths[0], paths[1]
+
+
 class SideBySide(ShowsItself, Tabular):
-    """Two studies, compared.
+    """Studies, compared.
 
     Attributes:
         kind: Name of their kind.

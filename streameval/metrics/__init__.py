@@ -1,8 +1,10 @@
 """Metrics: what follows from a curve, or from a list whose every item has a label, under the field's names.
 
 `bounded` derives them from bounds on the yield, `estimated` from the estimated yield, `exact` from sums over labels of
-every item (`tied`: the mean over all orders of tied items); all make rows of one table. `arrays` has the functions of
-scikit-learn by the kernels of `exact`, and `lingpipe` the class of LingPipe, whose scored `cases` come one by one.
+every item (`tied`: the mean over all orders of tied items); all make rows of one table. `intervals` has what a list
+that is a sample leaves open, `sampled_rows` its rows, `paired_samples` the difference of two, and `means` what rankings
+leave open. `arrays` has the functions of scikit-learn by the kernels of `exact`, and `lingpipe` the class of LingPipe,
+whose scored `cases` come one by one.
 """
 
 from __future__ import annotations

@@ -9,39 +9,32 @@ tangent. It is approximate, unlike bounds; where few clusters decide a metric th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
-from streameval.counting.influence import Clusters, Influence
-from streameval.curve.at_cutoff import METRICS, Cutoffs
+from streameval.counting.influence import Influence
 from streameval.kernels.influence import BINS
-from streameval.metrics import Row, table
 from streameval.metrics.exact import Counted
-from streameval.metrics.incomplete_beta import clopper_pearson, student_quantile
+from streameval.metrics.incomplete_beta import student_quantile
 from streameval.text import number_of
 from streameval.typing import AnyArray, FloatArray, Int64Array
 
 CONFIDENCE = 0.95
-COLUMNS = {"standard_error": pa.float64(), "low": pa.float64(), "high": pa.float64(), "no_interval": pa.string()}
-"""Columns of `metrics` where the list is a sample; `no_interval` says why there is none."""
-CLAIM = "approximately 95 %, if these are independent draws"
 _LEAST_BINS = 50
 _LEAST_EQUAL = 30.0  # clusters of equal size that would weigh as much
 _LEAST_AWAY = 5.0  # draws that say the rarer of two things
 _LEAST_ABOVE = 10.0
+_FEW = 20.0  # of what is rare, from which on an interval ends before it
+_MOST_UNEVEN = 4.0
+_WIDER = 0.03
 _FULL, _MANY = 0.9, 200.0  # bins in use, and of equal influence, from which on rare things were seen often enough
 _WINDOW, _POWER = 25, 0.8  # ranks on either side of a cutoff whose positives are its precision there
 
-_OF_NONE = "none is known for this metric"
-_OF_MISSES = "misses are counted without saying whose they are"
-_TIED = "tied items leave it open at this cutoff"
-_BEST = "the best of all cutoffs lies above what it has in the population: ask at a cutoff"
+_OUTWEIGHED = "a few large draws outweigh the rest"
 _CERTAIN = "it is 0 or 1 in this sample"
-_REASONS = {"max_f0.5": _BEST, "max_f1": _BEST, "max_f2": _BEST}
 Weights = Mapping[str, Int64Array]
 
 
@@ -54,7 +47,9 @@ class Derived:
         influence (float64 array, shape (BINS,)): S.
         counts (mapping of str to int64 array of shape (BINS,)): What it divides by, for people, and how much of it each
             bin has.
-        above: Draws above a cutoff that say the rarer of two things, where it turns on these.
+        items (int64 array, shape (BINS,), or None): Rows of each bin.
+        above: Which end of the metric draws above a cutoff lead to if all say what most of them do, and how many do
+            not; None where it does not turn on these.
         rarer ({"either", "misses"}): Whether it may be near 0 as well as near 1, for so few.
         scale ({"logit", "atanh"}): On which an interval is symmetric.
     """
@@ -62,9 +57,29 @@ class Derived:
     value: float
     influence: FloatArray
     counts: Weights
-    above: float = math.inf
+    items: Int64Array | None = field(default=None, repr=False)
+    above: tuple[str, float] | None = None
     rarer: str = "either"
     scale: str = "logit"
+
+    @property
+    def bins(self) -> int:
+        """Count those with a draw that it turns on."""
+        return min(_bins(each) for each in self.counts.values())
+
+    def rare(self) -> Iterator[tuple[str, float]]:
+        """Name an end of the metric that it would reach without a few draws, and how many these are.
+
+        What is rare is seen too often in the samples in which it is seen often enough for an interval: intervals of
+        these reach to that end until there are more, so that they hold the value in those samples too.
+        """
+        if self.above is not None:
+            yield self.above
+        full = all(_bins(each) > _FULL * BINS for each in self.counts.values())
+        if self.scale != "logit" or (full and equal_bins(self.influence) >= _MANY):
+            return
+        alike, high = min(map(equal_bins, self.counts.values())), self.rarer == "misses" or self.value >= 0.5
+        yield ("high", alike * (1.0 - self.value)) if high else ("low", alike * self.value)
 
 
 @dataclass(frozen=True)
@@ -76,21 +91,72 @@ class SampleInterval:
     high: float = math.nan
     reason: str | None = None
 
+    def as_dict(self) -> dict[str, float | str | None]:
+        """Give it under the names of columns; null where there is none."""
+        numbers = {"standard_error": self.standard_error, "low": self.low, "high": self.high}
+        return {**{name: None if math.isnan(value) else value for name, value in numbers.items()},
+                "no_interval": self.reason}  # fmt: skip
+
+
+def claim_at(confidence: float = CONFIDENCE) -> str:
+    """Say what intervals promise."""
+    return f"approximately {100 * confidence:g} %, if these are independent draws"
+
 
 def interval(derived: Derived) -> SampleInterval:
     """Give the interval of a metric, or why there is none."""
-    if (reason := _refused(derived)) is not None:
+    if (reason := refusal(derived)) is not None:
         return SampleInterval(reason=reason)
-    bins = min(_bins(each) for each in derived.counts.values())
-    error = math.sqrt(bins / (bins - 1) * float(np.sum(derived.influence**2)))
-    equal = equal_bins(derived.influence)
-    freedom = bins - 1.0 if equal >= BINS else min(bins - 1.0, 2.0 * equal / (1.0 - equal / BINS))
-    reach = student_quantile(0.5 + CONFIDENCE / 2, freedom) * error
-    low, high = _SCALES[derived.scale](derived.value, reach)
-    return SampleInterval(error, low, high)
+    error, reach = spread(derived.influence, derived.bins)
+    reach *= 1.0 if derived.items is None else widening(derived.items)
+    return SampleInterval(error, *ends_of(derived.value, reach, derived.rare(), derived.scale))
 
 
-def _refused(derived: Derived) -> str | None:
+def ends_of(value: float, reach: float, rare: Iterable[tuple[str, float]], scale: str = "logit") -> tuple[float, float]:
+    """Give the ends of an interval.
+
+    Args:
+        reach: Of the metric, on either side of its value.
+        rare: See `Derived.rare`.
+        scale: See `Derived`.
+    """
+    low, high = _SCALES[scale](value, reach)
+    few = {end for end, draws in rare if draws < _FEW}
+    least, most = _ENDS[scale]
+    return least if "low" in few else low, most if "high" in few else high
+
+
+def spread(influence: FloatArray, bins: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Give the standard error of a sum of influence, and how far it reaches at a confidence.
+
+    Args:
+        bins: That have a draw which the metric turns on.
+    """
+    error = math.sqrt(bins / (bins - 1) * float(np.sum(influence**2)))
+    return error, student_quantile(0.5 + confidence / 2, freedom_of(influence, bins)) * error
+
+
+def widening(items: Int64Array) -> float:
+    """Say how much wider intervals of uneven draws are: samples with few large ones by chance seem surer than they are.
+
+    Args:
+        items (int64 array, shape (BINS,)): Rows of each bin.
+    """
+    return 1.0 + _WIDER * (unevenness(items) - 1.0)
+
+
+def unevenness(items: Int64Array) -> float:
+    """Give how many draws there are for each of the equal ones that would weigh as much."""
+    return _bins(items) / equal_bins(items)
+
+
+def freedom_of(influence: FloatArray, bins: int) -> float:
+    """Give the degrees of freedom that are left where some bins have more influence than others."""
+    equal = equal_bins(influence)
+    return bins - 1.0 if equal >= BINS else min(bins - 1.0, 2.0 * equal / (1.0 - equal / BINS))
+
+
+def refusal(derived: Derived) -> str | None:
     """Say why no interval can be had of a metric; None where it can."""
     value, equal = derived.value, equal_bins(derived.influence)
     if math.isnan(value):
@@ -100,17 +166,14 @@ def _refused(derived: Derived) -> str | None:
             have = "" if name == "a row" else f" {'has' if bins == 1 else 'have'} {name}"
             return f"{number_of(bins, 'draw')}{have}: too few, it takes {_LEAST_BINS}"
         if (alike := equal_bins(counts)) < _LEAST_EQUAL:
-            return f"a few large draws outweigh the rest: those with {name} weigh as much as {alike:.0f} equal ones"
+            return f"{_OUTWEIGHED}: those with {name} weigh as much as {alike:.0f} equal ones"
+    if derived.items is not None and unevenness(derived.items) > _MOST_UNEVEN:
+        return f"{_OUTWEIGHED}: {_bins(derived.items):,} weigh as much as {equal_bins(derived.items):,.0f} equal ones"
     if not equal or abs(value) >= 1.0 or (derived.scale == "logit" and value <= 0.0):
         return _CERTAIN
-    if derived.above < _LEAST_ABOVE:
+    if derived.above is not None and derived.above[1] < _LEAST_ABOVE:
         return "nearly all draws above the cutoff say the same"
-    if derived.scale != "logit":
-        return None
-    away = 1.0 - value if derived.rarer == "misses" else min(value, 1.0 - value)
-    alike = min(equal_bins(counts) for counts in derived.counts.values())
-    full = all(_bins(counts) > _FULL * BINS for counts in derived.counts.values()) and equal >= _MANY
-    return None if full or alike * away >= _LEAST_AWAY else "too near 0 or 1 for so few draws"
+    return "too near 0 or 1 for so few draws" if any(draws < _LEAST_AWAY for _, draws in derived.rare()) else None
 
 
 def equal_bins(weights: Int64Array | FloatArray) -> float:
@@ -141,6 +204,9 @@ def _atanh(value: float, reach: float) -> tuple[float, float]:
 _SCALES: Mapping[str, Callable[[float, float], tuple[float, float]]] = {"logit": _logit, "atanh": _atanh}
 
 
+_ENDS = {"logit": (0.0, 1.0), "atanh": (-1.0, 1.0)}
+
+
 @dataclass(frozen=True)
 class SampledList:
     """A labelled list that is a sample, summed."""
@@ -168,7 +234,8 @@ class SampledList:
         total, (_, found) = self.influence, self._size
         value = self.counted.totals.precision_sum["grouped"] / found if found else math.nan
         sums = total.precision + total.positives * (total.inverse - value) - total.items * total.square
-        return Derived(value, sums / max(found, 1), {"a positive": total.positives}, rarer="misses")
+        return Derived(value, sums / max(found, 1), {"a positive": total.positives}, total.items,
+                       rarer="misses")  # fmt: skip
 
     def roc_auc(self) -> Derived:
         """Derive the area under the ROC curve, which is DeLong's estimate of its variance where draws are rows."""
@@ -178,7 +245,7 @@ class SampledList:
         lost, won = total.losses / (2.0 * below[1]), total.wins / (2.0 * below[0])
         sums = (total.positives * (1.0 - value) - lost) / below[0]
         sums = sums + (won - (total.items - total.positives) * value) / below[1]
-        return Derived(value, sums, self._counts)
+        return Derived(value, sums, self._counts, total.items)
 
     def at_cutoff(self, metric: str, k: int) -> Derived:
         """Derive a metric of the first k items, which are a share of the list, as of another sample.
@@ -188,7 +255,7 @@ class SampledList:
         """
         items, positives = self.influence.tops[k]
         stay = k / self._size[0] * self.influence.items
-        return self._above(metric, (items, positives), (positives - self._local(k) * (items - stay), stay))
+        return self._above(metric, (items, positives), (positives - self._local(k) * (items - stay), stay), _OF_FIRST)
 
     def r_precision(self) -> Derived:
         """Derive the precision of the first P items; a positive that comes in moves the cutoff down by one item."""
@@ -198,9 +265,8 @@ class SampledList:
         items, positives = total.tops[rank]
         tp = int(positives.sum())
         sums = positives - self._local(rank) * (items - total.positives) - tp / rank * total.positives
-        above = equal_bins(items) * min(tp, rank - tp) / rank
         counts = {"an item above the cutoff": items, "a positive": total.positives}
-        return Derived(tp / rank, sums / rank, counts, above)
+        return Derived(tp / rank, sums / rank, counts, total.items, _rarer_above(items, tp))
 
     def _local(self, k: int) -> float:
         """Give the precision of the ranks about one."""
@@ -212,14 +278,21 @@ class SampledList:
     def at_score(self, metric: str, number: int) -> Derived:
         """Derive a metric of all items of a score or a better one, the score being that of any sample."""
         items, positives = self.influence.above[number]
-        return self._above(metric, (items, positives), (positives, items))
+        return self._above(metric, (items, positives), (positives, items), _OF_ABOVE)
 
-    def _above(self, metric: str, above: tuple[Int64Array, Int64Array], sums: tuple[AnyArray, AnyArray]) -> Derived:
+    def _above(
+        self,
+        metric: str,
+        above: tuple[Int64Array, Int64Array],
+        sums: tuple[AnyArray, AnyArray],
+        turning: tuple[str, ...],
+    ) -> Derived:
         """Derive a metric of the items above a cutoff.
 
         Args:
             above: Items, and positives, above it by bin.
             sums: What each bin adds to the true positives, and to the items above.
+            turning: Metrics that turn on the rarer of positives and negatives above it.
         """
         total, (n_items, found) = self.influence, self._size
         q, tp = (int(each.sum()) for each in above)
@@ -230,7 +303,8 @@ class SampledList:
             value,
             sum((slope * each for slope, each in zip(slopes, of_bins, strict=True)), np.zeros(BINS)),
             {name: counts[name] for name in _DIVIDED_BY[metric]},
-            equal_bins(above[0]) * min(tp, q - tp) / max(q, 1) if metric in _OF_ABOVE else math.inf,
+            total.items,
+            _rarer_above(above[0], tp) if metric in turning else None,
             "misses" if metric == "f1" else "either",
             "atanh" if metric == "mcc" else "logit",
         )
@@ -239,6 +313,13 @@ class SampledList:
         """Give true positives, items above, positives, and items in all."""
         q, tp = self.influence.above[number].sum(axis=1).tolist()
         return tp, q, self._size[1], self._size[0]
+
+
+def _rarer_above(items: Int64Array, positives: int) -> tuple[str, float]:
+    """Say where a metric goes without the rarer of positives and negatives above a cutoff, and how many these are."""
+    size = int(items.sum())
+    rarer = min(positives, size - positives)
+    return "high" if 2 * positives > size else "low", equal_bins(items) * rarer / max(size, 1)
 
 
 # true positives, items above the cutoff, positives, and items in all
@@ -302,93 +383,4 @@ _DIVIDED_BY = {
 }  # fmt: skip
 # these turn on few draws where nearly all above the cutoff are positive, or negative
 _OF_ABOVE = ("precision", "specificity", "mcc")
-_ONE_LESS = {"e_measure": "f1", "false_positive_rate": "specificity"}
-
-
-# successes and trials of what is a share of independent rows, above a cutoff that no sample has moved
-_SHARES: Mapping[str, Callable[[int, int, int, int], tuple[int, int]]] = {
-    "precision": lambda tp, q, p, n: (tp, q),
-    "recall": lambda tp, q, p, n: (tp, p),
-    "accuracy": lambda tp, q, p, n: (2 * tp + n - q - p, n),
-    "specificity": lambda tp, q, p, n: (n - p - q + tp, n - p),
-}
-
-
-def with_intervals(rows: pa.Table, counted: Counted, clusters: Clusters | None) -> pa.Table:
-    """Put standard errors and intervals beside the metrics of a list, where it is a sample; else give them as they are.
-
-    Returns:
-        pyarrow.Table: With rows of metrics at the scores that were asked for, and with `COLUMNS`; `low` and `high` are
-            null where `no_interval` says why.
-    """
-    influence = counted.totals.influence
-    if influence is None or clusters is None:
-        return rows
-    sampled = SampledList(counted, influence)
-    names = zip(rows.column("metric").to_pylist(), rows.column("argument").to_pylist(), strict=True)
-    found = [_of_row(sampled, *name) for name in names]
-    at_scores = [one for number in range(len(clusters.at)) for one in metrics_at_score(sampled, clusters, number)]
-    rows = pa.concat_tables([rows, table([row for row, _ in at_scores], "exact")])
-    found += [interval for _, interval in at_scores]
-    columns = [[None if math.isnan(value) else value for value in side] for side in
-               zip(*((one.standard_error, one.low, one.high) for one in found), strict=True)]  # fmt: skip
-    for (name, kind), values in zip(COLUMNS.items(), [*columns, [one.reason for one in found]], strict=True):
-        rows = rows.append_column(name, pa.array(values, kind))
-    return rows
-
-
-def metrics_at_score(sampled: SampledList, clusters: Clusters, number: int) -> Iterator[tuple[Row, SampleInterval]]:
-    """Give the metrics of all items of a score or a better one, each with its interval."""
-    counts, misses = sampled.counts_at_score(number), sampled.counted.misses
-    tp, q, p, n = (np.array([float(count)]) for count in counts)
-    with np.errstate(invalid="ignore"):  # there may be no item of such a score
-        values = {name: float(one.value(Cutoffs(q, tp, p, float(n[0]), float(misses)))[0])
-                  for name, one in METRICS.items()}  # fmt: skip
-    for name, value in {**values, "yield": float(counts[0]), "rank": float(counts[1])}.items():
-        plain = _ONE_LESS.get(name, name)
-        if plain not in AT_CUTOFF:
-            found = SampleInterval(reason=_OF_NONE)
-        elif misses:
-            found = SampleInterval(reason=_OF_MISSES)
-        elif plain in _SHARES and not clusters.columns:
-            found = _of_share(*_SHARES[plain](*counts))
-        else:
-            found = interval(sampled.at_score(plain, number))
-        found = found if name == plain else _one_less(found)
-        yield (f"{name}_at_score", clusters.at[number], value, value, value), found
-
-
-def _of_share(found: int, of: int) -> SampleInterval:
-    """Give the interval of Clopper and Pearson, which holds of independent rows whatever the share."""
-    if not of:
-        return SampleInterval(reason="it is undefined")
-    share = found / of
-    return SampleInterval(math.sqrt(share * (1.0 - share) / of), *clopper_pearson(found, of, CONFIDENCE))
-
-
-def _one_less(found: SampleInterval) -> SampleInterval:
-    return replace(found, low=1.0 - found.high, high=1.0 - found.low)
-
-
-def _of_row(sampled: SampledList, metric: str, argument: str) -> SampleInterval:
-    """Give the interval of one row of the metrics."""
-    if metric in _REASONS:
-        return SampleInterval(reason=_REASONS[metric])
-    plain = metric.removesuffix("_at")
-    name = _ONE_LESS.get(plain, plain)
-    cutoff = int(argument) if metric.endswith("_at") else None
-    whole = {("average_precision", "positives"): sampled.average_precision, ("roc_auc", ""): sampled.roc_auc,
-             ("r_precision", ""): sampled.r_precision}  # fmt: skip
-    if cutoff is not None and name in AT_CUTOFF:
-        derive: Callable[[], Derived] = partial(sampled.at_cutoff, name, cutoff)
-    elif (metric, argument) in whole:
-        derive = whole[metric, argument]
-        cutoff = sampled.counted.totals.positives if metric == "r_precision" else None
-    else:
-        return SampleInterval(reason=_OF_NONE)
-    if sampled.counted.misses:
-        return SampleInterval(reason=_OF_MISSES)
-    if cutoff and sampled.is_tied(cutoff):
-        return SampleInterval(reason=_TIED)
-    found = interval(derive())
-    return found if name == plain else _one_less(found)
+_OF_FIRST = (*_OF_ABOVE, "recall", "f1")

@@ -30,6 +30,7 @@ class Sums:
     misses: int
     total: Int64Array = field(repr=False)
     defined: Int64Array = field(repr=False)
+    squares: Int64Array = field(repr=False)
     sizes: Int64Array = field(repr=False)
     by_size: Int64Array = field(repr=False)
     bins: Int64Array = field(repr=False)
@@ -37,16 +38,17 @@ class Sums:
     @staticmethod
     def nothing(metrics: int) -> Sums:
         """Of no ranking."""
-        pair = np.zeros((metrics, 3, 2), np.int64), np.zeros((metrics, 3, 2), np.int64)
+        total, defined, squares = (np.zeros((metrics, sides, 2), np.int64) for sides in (3, 3, 1))
         sizes = np.zeros((SIZES, 2), np.int64), np.zeros((SIZES, metrics, 2), np.int64)
-        return Sums(0, 0, 0, 0, 0, *pair, *sizes, np.zeros((metrics, BINS), np.int64))
+        return Sums(0, 0, 0, 0, 0, total, defined, squares, *sizes, np.zeros((metrics, BINS), np.int64))
 
     @staticmethod
     def of(facts: Int64Array, values: FloatArray) -> Sums:
         """Of some rankings; see `kernels.segments.measure`."""
         empty = Sums.nothing(values.shape[1] - 1)
         with small(2 * values.size):
-            add_up(facts, values, (empty.total, empty.defined), (empty.sizes, empty.by_size), empty.bins)
+            sums = empty.total, empty.defined, empty.squares
+            add_up(facts, values, sums, (empty.sizes, empty.by_size), empty.bins)
         items, positives, misses = (int(column.sum()) for column in facts.T)
         without = int(empty.sizes[:, 1].sum())
         return Sums(facts.shape[0], without, items, positives, misses, *(getattr(empty, name) for name in _ARRAYS))
@@ -58,6 +60,10 @@ class Sums:
     def sum(self, metric: int, side: int) -> float:
         """Sum of a metric over all rankings where it is defined: what is 0 without a positive adds nothing."""
         return _joined(self.total[metric, side])
+
+    def sum_of_squares(self, metric: int) -> float:
+        """Give the sum of squares of the expected values of a metric, over the same rankings."""
+        return _joined(self.squares[metric, 0])
 
     def of_size(self, digits: int, metric: int) -> float:
         """Give the same sum, of expected values, over the rankings whose number of items has so many digits."""
@@ -74,4 +80,4 @@ def _joined(halves: Int64Array) -> float:
 
 
 _COUNTS = ("rankings", "without", "items", "positives", "misses")
-_ARRAYS = ("total", "defined", "sizes", "by_size", "bins")
+_ARRAYS = ("total", "defined", "squares", "sizes", "by_size", "bins")

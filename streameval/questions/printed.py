@@ -49,6 +49,11 @@ def measure_of(metric: str, argument: str) -> str:
     return f"{base}{at}{cutoff} {'of found positives' if argument == 'found' else argument}"
 
 
+def p_text(value: float | None) -> str:
+    """Write a p-value; a dash where there is none."""
+    return "-" if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
 def value_text(measure: str, value: Any, apart_from: float | None = None) -> str:
     """A bound or estimate of a measure, as text.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -26,7 +26,8 @@ Spec = dict[str, Any]
 BAND, LINE, BARS, POINTS, MARK = "#2f6db0", "#14375e", "#5f7488", "#a2410f", "#333"
 POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-_SEVERAL = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
+SEVERAL = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
+GREY = "#7a8fa3"
 _DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 3]]
 _SIDES = ("lower", "estimate", "upper")
 ZERO = {"data": {"values": [{}]}, "mark": {"type": "rule", "color": "#111"}, "encoding": {"y": {"datum": 0}}}
@@ -106,6 +107,25 @@ def band_chart(rows: ChartRows, x: Axis, title: str, height: int, top: float | N
     }  # fmt: skip
 
 
+def difference_chart(rows: ChartRows, colours: Mapping[str, str], title: str) -> Spec:
+    """Draw a difference and its interval for each metric.
+
+    Args:
+        rows: `metric`, `difference`, `low`, `high`, and what is `higher`.
+        colours: By what is higher.
+        title: Of the differences.
+    """
+    y = {"field": "metric", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 300}}
+    colour = {"field": "higher", "type": "nominal", "title": "higher", "legend": {"orient": "top", "labelLimit": 300},
+              "scale": {"domain": [*colours], "range": [*colours.values()]}}  # fmt: skip
+    span = {"y": y, "color": colour, "x": number("low", title=title), "x2": {"field": "high"}}
+    point = {"y": y, "color": colour, "x": number("difference")}
+    zero = {"data": {"values": [{}]}, "mark": {"type": "rule", "color": "#111"}, "encoding": {"x": {"datum": 0}}}
+    return {"data": {"values": rows}, "width": 640,
+            "layer": [zero, {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": span},
+                      {"mark": {"type": "point", "filled": True, "size": 50}, "encoding": point}]}  # fmt: skip
+
+
 def _studies(rows: ChartRows) -> list[str]:
     return list(dict.fromkeys(row["study"] for row in rows))
 
@@ -116,7 +136,7 @@ def _mark(kind: str, color: str, names: Sequence[str], **more: Any) -> Spec:
 
 
 def _color(names: Sequence[str]) -> Spec:
-    return _by_study("color", names, _SEVERAL)
+    return _by_study("color", names, SEVERAL)
 
 
 def _dash(names: Sequence[str]) -> Spec:

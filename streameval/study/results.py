@@ -30,6 +30,8 @@ NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa
 _VOTES, _NO_RANKS = ("votes", "positive_votes"), np.empty(0, np.int64)
 FROM_VOTES = ("labels", "issues")
 COUNTED = ("envelope", "curve", "metrics")  # tables that need no votes
+SKETCH = "influence"
+"""Table of a labelled list that is a sample, by which two are compared (`streameval.metrics.sampled_rows`)."""
 BOUNDS = ("labels", "envelope")  # tables that all others follow from
 
 
@@ -42,6 +44,7 @@ _COLUMNS: Mapping[str, Mapping[str, pa.DataType]] = {
     "slice_envelope": {"slice": pa.string(), **_BOUNDS},
     "slice_curve": {"slice": pa.string(), "rank": pa.int64()},
     "slice_metrics": {"slice": pa.string()},
+    SKETCH: {"items": pa.int64(), "positives": pa.int64()},
 }
 _WITH_CURVE = {"curve": (*FROM_VOTES, *COUNTED), "labelled_list": COUNTED}
 
@@ -270,6 +273,7 @@ def read_evaluation(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
         raise StudyError(f"{folder}: holds results of {str(summary['kind']).replace('_', ' ')}, which have no curve",
                          "give a study of one ranking")  # fmt: skip
     names = [*_WITH_CURVE[summary["kind"]], *(SLICES if summary.get("slices") else ())]
+    names += [SKETCH] if "seed" in summary.get("sample", {}) else []
     files = read_tables(folder, summary, names, EVALUATE, _COLUMNS)
     slices = slices_from_tables([files[name] for name in SLICES if name in files], summary.get("slices", ()))
     curve = stored_curve(summary, files["envelope"].table, files["curve"].table)

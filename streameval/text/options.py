@@ -60,7 +60,7 @@ def with_keywords(text: str) -> str:
     """Write flags as keywords of Python; what is a command stays one.
 
     >>> with_keywords("--alpha 1e-3 is low; --stages 4, or --nan=last. Next: streameval plan a --seed 3")
-    "alpha=1e-3 is low; rankings=40, or nan='last'. Next: streameval plan a --seed 3"
+    "alpha=1e-3 is low; stages=4, or nan='last'. Next: streameval plan a --seed 3"
     >>> with_keywords("name another file, or replace it with --overwrite")
     "name another file, or replace it with existing='replaced'"
     """

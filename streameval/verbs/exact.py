@@ -210,6 +210,6 @@ def printed(
         beside = [asdict(one) for one in forecast_labels([labels] if labels else [])]
         read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
                 "labels": beside, **engine_facts(engine)}  # fmt: skip
-        kept = Record(out, read, [out / name for name in found.files(None)])
+        kept = Record(out, read, [out / name for name in found.written(None)])
     stage = {"rows": summary["n_items"], **{name: summary[name] for name in _TOLD if name in summary}}
     return Printed({**facts, "report": report}, lines, stage, record=kept)

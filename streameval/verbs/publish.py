@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streameval import __version__
 from streameval.errors import InputError, StudyError
-from streameval.kinds import kind_of, results_of
+from streameval.kinds import results_of
 from streameval.options import takes
 from streameval.printed import Printed
 from streameval.reporting.shows_itself import ShowsItself
@@ -26,6 +26,9 @@ from streameval.stores.own_files import read_bytes
 from streameval.stores.transfer import get, put, remove
 from streameval.study import Study
 from streameval.study.plan_files import file_names
+
+if TYPE_CHECKING:
+    from streameval.kinds.results import StudyResult
 
 MANIFEST = "manifest.json"
 _PLAIN = re.compile(r"\w[\w.-]*")  # no folder, and nothing that leads out of one
@@ -81,7 +84,7 @@ def publish(study: str | os.PathLike[str], place: PathOrURI) -> Published:
     alone = not folder.exists and (folder.folder / "evaluation.json").exists()
     with locks.one_at_a_time(folder.folder) if alone else folder.changing():
         results = results_of(folder)
-        bodies = _bodies(folder.folder, published(folder))
+        bodies = _bodies(folder.folder, published(folder, results))
     return _copy(bodies, results.evaluation_id, results.summary["study"], place)
 
 
@@ -93,11 +96,11 @@ def printed(done: Published, study: Path, place: str) -> Printed:
     return Printed({"study": str(study), **facts}, done.paragraphs, stage)
 
 
-def published(folder: Study) -> list[str]:
+def published(folder: Study, results: StudyResult) -> list[str]:
     """Names of the files that are copied, in the order in which they are best read."""
     plan = folder.plan() if folder.exists else None
     planned = [] if plan is None else file_names(plan)
-    return [*planned, *kind_of(folder.folder).result.files(plan)]
+    return [*planned, *results.written(plan)]
 
 
 def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: PathOrURI) -> Published:

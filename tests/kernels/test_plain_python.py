@@ -164,7 +164,7 @@ def measured(rng):
     measure.compiled()(*given)
     facts, values = given[-3:-1]
     m = values.shape[1] - 1
-    sums = np.zeros((m, 3, 2), np.int64), np.zeros((m, 3, 2), np.int64)
+    sums = tuple(np.zeros((m, sides, 2), np.int64) for sides in (3, 3, 1))
     return (
         facts,
         values,

@@ -75,7 +75,7 @@ HEAVY = np.where(np.arange(BINS) == 0, 2_000, 10) * (np.arange(BINS) < 100)
         (derived(1.0), "it is 0 or 1 in this sample"),
         (derived(0.0), "it is 0 or 1 in this sample"),
         (derived(math.nan), "it is undefined"),
-        (derived(above=9.0), "nearly all draws above the cutoff say the same"),
+        (derived(above=("high", 9.0)), "nearly all draws above the cutoff say the same"),
     ],
 )
 def test_there_is_no_interval_where_few_draws_decide(given, reason):
@@ -87,10 +87,31 @@ def test_there_is_no_interval_where_few_draws_decide(given, reason):
 
 @pytest.mark.parametrize(
     "given",
-    [derived(0.03, bins=100, rarer="misses"), derived(0.9995), derived(-1e-9, scale="atanh"), derived(above=10.0)],
+    [
+        derived(0.03, bins=100, rarer="misses"),
+        derived(0.9995),
+        derived(-1e-9, scale="atanh"),
+        derived(above=("high", 10.0)),
+    ],
 )
 def test_there_is_one_where_many_do(given):
     assert interval(given).reason is None
+
+
+def test_an_interval_reaches_to_the_end_from_which_few_draws_keep_the_metric():
+    """Such samples have more of what is rare than others: without it the interval would be wrong too often."""
+    assert interval(derived(0.9, bins=100)).high == 1.0
+    assert interval(derived(0.1, bins=100)).low == 0.0
+    assert interval(derived(0.75, bins=100)).high < 1.0
+    assert interval(derived(0.5, above=("low", 15.0))).low == 0.0
+    assert interval(derived(0.2, above=("high", 15.0), scale="atanh")).high == 1.0
+    assert interval(derived(0.5, above=("high", 20.0))).high < 1.0
+
+
+def test_uneven_draws_have_none():
+    items = np.where(np.arange(BINS) < 10, 1_000, 10)
+    found = interval(derived(items=items))
+    assert found.reason == "a few large draws outweigh the rest: 4,096 weigh as much as 249 equal ones"
 
 
 def bootstrap(rows, draws=400):

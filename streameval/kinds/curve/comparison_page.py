@@ -13,6 +13,7 @@ import numpy as np
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.curve.comparison import Comparison, Side, compared
 from streameval.kinds.curve.page import metric_name
+from streameval.kinds.side_by_side import two
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
 from streameval.reporting.layout import Section, document, folded, highlight, soft, table
@@ -22,7 +23,6 @@ from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
 from streameval.text import escaped, number_of, printable
 
-compare = compared
 _POINTS = 700
 _NAMED = 3  # metrics that a sentence names
 _ABOUT = (
@@ -32,6 +32,11 @@ _ABOUT = (
 COLOURS = "#2f6db0", "#a2410f"
 _SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")
 _VALUES = ("a", "b", "lower", "upper", "higher")
+
+
+def compare(paths: Sequence[Path], confidence: float) -> Comparison:
+    """Compare two curves."""
+    return compared(*two(paths), confidence)
 
 
 def verdict(found: Comparison) -> str:

@@ -39,6 +39,7 @@ class LabelledList(OneRanking):
     asked_by: ClassVar = {"exact": ""}
     options: ClassVar = {"exact": (Alone, LabelMeaning)}
 
+    compared = part("streameval.kinds.labelled_list.comparison_page")
     result = part("streameval.kinds.labelled_list.results:ListResult")
 
     def exact(

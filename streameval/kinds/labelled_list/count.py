@@ -18,7 +18,7 @@ from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.by_score import Limits, sum_by_score
 from streameval.counting.in_stored_order import slide, sum_in_stored_order
-from streameval.counting.influence import ROW_BYTES, Clusters
+from streameval.counting.influence import ROW_BYTES, SEED, Clusters
 from streameval.counting.labelled_rows import LabelledRows, labelled_rows, refuse_unreached_level
 from streameval.counting.lookups import Places
 from streameval.counting.scans import LabelledScans
@@ -38,7 +38,8 @@ from streameval.methods.paula import PaulaParameters
 from streameval.methods.values import method_values
 from streameval.metrics import cutoffs
 from streameval.metrics.exact import Counted, metrics
-from streameval.metrics.intervals import CLAIM, CONFIDENCE, with_intervals
+from streameval.metrics.intervals import CONFIDENCE, claim_at
+from streameval.metrics.sampled_rows import with_intervals
 from streameval.options import listed
 from streameval.order.count_at_score import as_score
 from streameval.order.item_keys import check_key
@@ -53,7 +54,7 @@ from streameval.spill.store import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study.formats import marked
-from streameval.study.results import Evaluation
+from streameval.study.results import SKETCH, Evaluation
 from streameval.types import Claim
 from streameval.typing import Int64Array
 
@@ -260,9 +261,9 @@ class ListLabels:
         """Say what was drawn, and what intervals claim; empty where the list is no sample."""
         if self.clusters is None:
             return {}
-        claim = f"{CLAIM}: {self.clusters.each}"
+        claim = f"{claim_at()}: {self.clusters.each}"
         return {"sample": {"of": list(self.clusters.columns) or ROWS, "confidence": CONFIDENCE, "claim": claim,
-                           "bins": BINS}}  # fmt: skip
+                           "bins": BINS, "seed": f"{SEED:x}"}}  # fmt: skip
 
 
 def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
@@ -290,7 +291,7 @@ def evaluation_of(
     """Every result of a list; `description` says which it is."""
     places = Places(summed.totals, summed.read_groups, summed.kept)
     counted = Counted(places, curve.misses, summed.score_at, summed.threads)
-    rows = with_intervals(metrics(counted), counted, labels.clusters)
+    rows, sketch = with_intervals(metrics(counted), counted, labels.clusters)
     totals = summed.totals
     identity = _identity(description, labels, rows, curve)
     summary: dict[str, Any] = {
@@ -323,6 +324,8 @@ def evaluation_of(
         "sources": [],
     }
     tables = {"envelope": curve.envelope_table, "curve": curve.table, "metrics": rows}
+    if sketch is not None:
+        tables[SKETCH] = sketch
     return CurveResult(identity, summary, tables, curve=curve)
 
 

@@ -25,6 +25,10 @@ class ListResult(CurveResult):
         """Names of their files: labels stay where they are."""
         return file_names(COUNTED)
 
+    def written(self, plan: Plan | None) -> list[str]:
+        """Names of the files that hold these results."""
+        return file_names(self.tables)
+
     def save(self, folder: Study, plan: Plan | None) -> None:
         """Write all files into a folder of their own."""
         refuse_others(folder.folder, self.tables, str(self.summary["kind"]), "exact")

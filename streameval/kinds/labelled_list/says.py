@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from streameval.metrics import headlines
@@ -46,7 +46,8 @@ def lines(found: Evaluation) -> list[Paragraph]:
     overall = [(by_name[name]["metric"], by_name[name]) for name in _OVERALL if name in by_name]
     windows = _windows(found.summary["diagnostics"])
     overall += [(measure_of(*name), row) for name, row in by_name.items() if name[0] in _AT_SCORE]
-    without = _without_interval([row for row in by_name.values() if row["metric"] == "precision_at"], overall)
+    cuts = [(measure_of(*name), row) for name, row in by_name.items() if name[0] == "precision_at"]
+    without = without_interval([*cuts, *overall])
     return [*said.remarks, "", said.table, "", _table(["metric", "value"], overall), *without, *windows]
 
 
@@ -90,13 +91,12 @@ def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Co
     return Columns([head[0], *heads.values()], [[name, *(_cell(row, side) for side in heads)] for name, row in rows])
 
 
-def _without_interval(cuts: Sequence[Mapping[str, Any]], overall: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+def without_interval(shown: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
     """Say why some of what is shown has no interval, a line for each reason."""
-    shown = [(f"precision at {int(row['argument']):,}", row) for row in cuts] + list(overall)
-    of_reason: dict[str, list[str]] = {}
+    of_reason: dict[str, dict[str, None]] = {}
     for name, row in shown:
         if row.get("no_interval"):
-            of_reason.setdefault(row["no_interval"], []).append(name)
+            of_reason.setdefault(row["no_interval"], {})[name] = None
     lines = [f"No interval of {', '.join(names)}: {reason}." for reason, names in of_reason.items()]
     return ["", *lines] if lines else []
 

@@ -16,6 +16,7 @@ from streameval.errors import InputError, StudyError
 from streameval.kinds.rankings.results import RankingsEvaluation
 from streameval.kinds.side_by_side import SideBySide
 from streameval.metrics import ROUNDING
+from streameval.metrics.means import mean_difference
 from streameval.order.scan import key_hashes
 from streameval.per_query.measured import metric_names
 from streameval.per_query.options import OptionalMeasures
@@ -30,7 +31,8 @@ _DIFFERENCES = pa.schema(
     + [(name, pa.float64()) for name in ("a", "b", "lower", "estimate", "upper")]
     + [("higher", pa.string())]
     + [(name, pa.int64()) for name in ("rankings", "a_higher", "b_higher")]
-    + [(name, pa.float64()) for name in ("normal_lower", "normal_upper")]
+    + [(name, pa.float64()) for name in ("standard_error", "low", "high", "p_value")]
+    + [("no_interval", pa.string())]
 )
 
 
@@ -44,12 +46,13 @@ class RankingsComparison(SideBySide):
         only_a, only_b: That one has alone: they are left out, which favours the other.
         unlike: How many of the shared have another number of positives, returned or not, on the other side: what is
             divided by it cannot be compared, and neither side is called higher in it.
-        confidence: Of the normal interval.
+        confidence: Of each interval, approximately.
         differences: Of every mean that both have: `metric`, `argument`, means `a` and `b`, `lower`, `estimate`, `upper`
             of a − b with tied items in every order, `higher` "a", "b" or null where tied items leave the sign open (or
             `unlike` is above 0, but for precision, success and reciprocal rank); how
-            many `rankings` it is over, and in how many a or b is higher; `normal_lower`, `normal_upper`: the normal
-            interval of the mean paired difference, as if the rankings had been drawn at random from many more.
+            many `rankings` it is over, and in how many a or b is higher; `standard_error`, `low`, `high` and `p_value`
+            of the mean paired difference, as of rankings drawn at random from many more, or `no_interval`: why there is
+            none.
     """
 
     kind: ClassVar[str] = "rankings"
@@ -177,8 +180,6 @@ def _shared(a: UInt64Array, b: UInt64Array) -> tuple[Int64Array, Int64Array]:
 def _row(
     name: str, argument: str, sides: list[FloatArray], shared: tuple[Int64Array, Int64Array], confidence: float
 ) -> dict[str, Any]:
-    from statistics import NormalDist
-
     a, b = (values[rows] for values, rows in zip(sides, shared, strict=True))
     if name == "roc_auc":
         defined = ~(np.isnan(a[:, 1]) | np.isnan(b[:, 1]))
@@ -195,13 +196,11 @@ def _row(
     pairs = a[:, 1] - b[:, 1]
     pairs = np.where(np.abs(pairs) <= ROUNDING * np.maximum(a[:, 1], b[:, 1]), 0.0, pairs)
     middle = min(max(math.fsum(pairs.tolist()) / pairs.size, lower), upper)
-    spread = float(pairs.std(ddof=1)) / math.sqrt(pairs.size) if pairs.size > 1 else math.nan
-    half = NormalDist().inv_cdf(0.5 + confidence / 2) * spread
-    normal = (None, None) if math.isnan(half) else (middle - half, middle + half)
+    gap = mean_difference(pairs, middle, confidence)
     rounding = ROUNDING * max(mean_a, mean_b)
     return {
         **facts, "a": mean_a, "b": mean_b, "lower": lower, "estimate": middle, "upper": upper,
         "higher": "a" if lower > rounding else "b" if upper < -rounding else None,
         "a_higher": int(np.sum(pairs > 0)), "b_higher": int(np.sum(pairs < 0)),
-        "normal_lower": normal[0], "normal_upper": normal[1],
+        **gap.as_dict(),
     }  # fmt: skip

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from streameval.kinds.curve.comparison_page import COLOURS, difference_number, names, plotted, side_labels
 from streameval.kinds.rankings.comparison import RankingsComparison, compare_rankings
-from streameval.questions.printed import measure_of
-from streameval.reporting.charts import Spec, number, spec, still
+from streameval.kinds.side_by_side import two
+from streameval.metrics.intervals import claim_at
+from streameval.questions.printed import measure_of, p_text
+from streameval.reporting.charts import GREY, Spec, difference_chart, spec, still
 from streameval.reporting.layout import Section, document, highlight, soft
 from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
 from streameval.text import escaped, number_of
 
-compare = compare_rankings
-HEAD = ("", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins")
-_NUMBERS = ("a", "b", "estimate", "normal_lower", "normal_upper")
+HEAD = ("", "a", "b", "a - b", "low", "high", "p", "higher", "a wins", "b wins")
+_NUMBERS = ("a", "b", "estimate", "low", "high")
 _FACTS = ("a", "b", "rankings", "only_a", "only_b", "unlike", "confidence")
 _OPEN = "neither in every order of ties"
+
+
+def compare(paths: Sequence[Path], confidence: float) -> RankingsComparison:
+    """Compare two results of many rankings."""
+    return compare_rankings(*two(paths), confidence)
 
 
 def save(found: RankingsComparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
@@ -48,11 +55,10 @@ def shared(found: RankingsComparison) -> str:
 
 
 def meaning(found: RankingsComparison) -> str:
-    """Say what is exact, and what the normal interval is about."""
+    """Say what is exact, and what intervals are about."""
     return (
         "Means and differences are exact for these rankings; one is called higher where it is so in every order of "
-        f"tied items. The normal interval (paired differences, {found.confidence:g}) is about many more rankings, if "
-        "these were drawn at random from them: an approximation."
+        f"tied items. From low to high, of the mean paired difference: {claim_at(found.confidence)} of many more."
     )
 
 
@@ -60,7 +66,7 @@ def cells(found: RankingsComparison) -> list[list[str]]:
     """A line for each mean, under `HEAD`."""
     return [
         [measure_of(row["metric"], row["argument"]), *(difference_number(row[key], "-") for key in _NUMBERS),
-         row["higher"] or "-", f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"]
+         p_text(row["p_value"]), row["higher"] or "-", f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"]
         for row in found.differences.to_pylist()
     ]  # fmt: skip
 
@@ -73,7 +79,7 @@ def page(found: RankingsComparison) -> str:
     verdict = "; ".join(
         f"{side} is higher in {higher.count(side)} of {number_of(len(higher), 'mean')}" for side in "ab"
     )
-    about = "Mean of a - b over the rankings, and the normal interval of it."
+    about = "Mean of a - b over the rankings, and its interval."
     label = escaped(f"Chart: mean paired differences of {both[0]} and {both[1]}. {about}")
     picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
     lead = [
@@ -87,23 +93,15 @@ def page(found: RankingsComparison) -> str:
 
 
 def figure(found: RankingsComparison) -> Spec:
-    """Draw the mean difference of every metric, with its normal interval."""
+    """Draw the mean difference of every metric, with its interval."""
     labels = side_labels(found.a, found.b)
     rows = [
         {"metric": measure_of(row["metric"], row["argument"]), "difference": row["estimate"],
-         "low": row["normal_lower"], "high": row["normal_upper"], "higher": labels.get(row["higher"], _OPEN)}
+         "low": row["low"], "high": row["high"], "higher": labels.get(row["higher"], _OPEN)}
         for row in found.differences.to_pylist() if row["estimate"] is not None
     ]  # fmt: skip
-    y = {"field": "metric", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 300}}
-    colour = {"field": "higher", "type": "nominal", "title": "higher",
-              "legend": {"orient": "top", "labelLimit": 300},
-              "scale": {"domain": [*labels.values(), _OPEN], "range": [*COLOURS, "#7a8fa3"]}}  # fmt: skip
-    span = {"y": y, "color": colour, "x": number("low", title="a - b"), "x2": {"field": "high"}}
-    mean = {"y": y, "color": colour, "x": number("difference")}
-    zero = {"data": {"values": [{}]}, "mark": {"type": "rule", "color": "#111"}, "encoding": {"x": {"datum": 0}}}
-    return {"data": {"values": rows}, "width": 640,
-            "layer": [zero, {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": span},
-                      {"mark": {"type": "point", "filled": True, "size": 50}, "encoding": mean}]}  # fmt: skip
+    colours = dict(zip([*labels.values(), _OPEN], [*COLOURS, GREY], strict=True))
+    return difference_chart(rows, colours, "a - b")
 
 
 def says(found: RankingsComparison) -> tuple[dict[str, Any], list[Paragraph]]:

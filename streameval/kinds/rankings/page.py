@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from streameval.metrics.intervals import claim_at
 from streameval.questions.printed import measure_of
 from streameval.reporting.layout import Section, highlight, soft, study_page
 from streameval.reporting.text import Columns, Text
@@ -25,7 +26,10 @@ def render(name: str, found: Result, title: str | None = None) -> str:
 
 def text(found: Result) -> Text:
     """Say how many there are, what the means are, and the means."""
-    return Text(headline(found.summary), claim_sentence(found.summary), means_table(found))
+    claim, table = claim_sentence(found.summary), means_table(found)
+    if "low" in table.head:
+        claim += f" From low to high: {claim_at()}: each ranking."
+    return Text(headline(found.summary), claim, table)
 
 
 def headline(summary: Mapping[str, Any]) -> str:
@@ -86,11 +90,13 @@ def means_table(found: Result) -> Columns:
     head, sides = ["", "mean"], ["estimate"]
     if any(row["lower"] != row["upper"] for row in rows):
         head, sides = [*head, "worst order", "best order"], [*sides, "lower", "upper"]
+    ends = ("low", "high") if any(row.get("low") is not None for row in rows) else ()
+    head += ends
     beside = bool(found.summary["without_positives"])
     head += [_NO_POSITIVES[rows[-1]["no_positives"]]] * beside
     cells = [
         [measure_of(row["metric"], row["argument"]), *(row[side] for side in sides),
-         *[other["estimate"]] * beside]
+         *("-" if row[end] is None else row[end] for end in ends), *[other["estimate"]] * beside]
         for row, other in zip(rows[:half], rows[half:], strict=True)
     ]  # fmt: skip
     return Columns(head, cells)

@@ -22,6 +22,9 @@ from streameval.kinds.exact import ExactRun, refuse_apart
 from streameval.kinds.means import RankingMeans
 from streameval.kinds.rankings.database import rankings_database
 from streameval.kinds.rankings.page import render, text
+from streameval.metrics.intervals import SampleInterval
+from streameval.metrics.means import mean_interval
+from streameval.metrics.sampled_rows import COLUMNS, OF_NONE
 from streameval.order.item_keys import plain_values
 from streameval.per_query.evaluate import Found, Sink, SinkOpener, evaluate_rankings
 from streameval.per_query.measured import LOG_AP, geometric, metric_names
@@ -172,7 +175,8 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
 
 _METRICS = pa.schema(
     [("metric", pa.string()), ("argument", pa.string()), ("lower", pa.float64()), ("estimate", pa.float64()),
-     ("upper", pa.float64()), ("coverage", pa.string()), ("rankings", pa.int64()), ("no_positives", pa.string())]
+     ("upper", pa.float64()), ("coverage", pa.string()), ("rankings", pa.int64()), ("no_positives", pa.string()),
+     *COLUMNS.items()]
 )  # fmt: skip
 
 
@@ -190,11 +194,13 @@ def means(sums: Sums, names: Sequence[tuple[str, str]], policies: Sequence[str])
             middle = min(max(low, middle), high)  # they are rounded each
             row = {"lower": low, "estimate": middle, "upper": high}
             bounds = row if over else dict.fromkeys(row)
+            interval = mean_interval(sums.sum(m, 1), sums.sum_of_squares(m), over)
             rows.append({"metric": f"mean_{name}", "argument": argument, **bounds, "coverage": "exact",
-                         "rankings": over, "no_positives": policy})  # fmt: skip
+                         "rankings": over, "no_positives": policy, **interval.as_dict()})  # fmt: skip
             if name == LOG_AP:
                 rows.append({**rows[-1], "metric": "gm_map", **{side: geometric(one) for side, one in row.items()
-                                                                if over}})  # fmt: skip
+                                                                if over},
+                             **SampleInterval(reason=OF_NONE).as_dict()})  # fmt: skip
     return pa.Table.from_pylist(rows, schema=_METRICS)
 
 

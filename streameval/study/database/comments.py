@@ -79,6 +79,7 @@ _COLUMNS = {
     "low": "Lower end of an interval, no bound: approximately 95 %, if these are independent draws.",
     "high": "Upper end of an interval, no bound: approximately 95 %, if these are independent draws.",
     "no_interval": "Why there is no interval; null where there is one.",
+    "bins": "Bins of draws, of 4,096, that have what the metric turns on.",
     "coverage": "What the bounds claim: exact, simultaneous, pointwise (each by itself), conditional (on assumes), "
     "none (a picture).",
     "evaluation_id": "Hash of plan, labels, misses and version: the same in every result file.",

@@ -12,7 +12,7 @@ from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
 from streameval.counting import scans as here
 
-OF_SAMPLES = ["standard_error", "low", "high", "no_interval"]
+OF_SAMPLES = ["standard_error", "low", "high", "no_interval", "bins"]
 CLAIM = "approximately 95 %, if these are independent draws"
 
 
@@ -87,7 +87,8 @@ def test_clusters_are_told_apart_by_their_values():
               for of in ("user", "name", ("user", "name"))]  # fmt: skip
     assert errors == pytest.approx([errors[0]] * 3, rel=0.05)
     rows = streameval.exact(sample(), score="score", sample_of="rows")
-    assert rows.summary["sample"] == {"of": "rows", "confidence": 0.95, "claim": f"{CLAIM}: each row", "bins": 4_096}
+    assert rows.summary["sample"] == {"of": "rows", "confidence": 0.95, "claim": f"{CLAIM}: each row", "bins": 4_096,
+                                      "seed": "9e6c63d0876a9a35"}  # fmt: skip
     assert by_score(sample()).summary["sample"]["claim"] == f"{CLAIM}: each user"
 
 
@@ -132,7 +133,7 @@ def test_the_terminal_shows_intervals_with_what_they_claim(results, capsys):
     out = capsys.readouterr().out
     assert f"From low to high: {CLAIM}: each user." in out
     assert "first k  precision  standard error       low      high" in out
-    assert "No interval of precision at 10: 10 draws have an item above the cutoff: too few, it takes 50." in out
+    assert "No interval of precision@10: 10 draws have an item above the cutoff: too few, it takes 50." in out
 
 
 def test_page_database_and_notebook_show_them(results, capsys):

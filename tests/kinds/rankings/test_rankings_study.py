@@ -99,7 +99,7 @@ def test_compare_pairs_the_same_queries(two, capsys):
     pairs = [np.nan_to_num(side.column("ndcg_at_5").to_numpy()) for side in (a, b)]
     gap, row = pairs[0] - pairs[1], rows["mean_ndcg_at", "5"]
     assert row["estimate"] == pytest.approx(gap.mean(), rel=1e-12)
-    assert row["normal_upper"] - row["estimate"] == pytest.approx(1.6448536 * gap.std(ddof=1) / np.sqrt(60), rel=1e-6)
+    assert row["standard_error"] == pytest.approx(gap.std(ddof=1) / np.sqrt(60))
     assert (row["higher"], row["a_higher"], row["b_higher"]) == ("b", int((gap > 0).sum()), int((gap < 0).sum()))
     worst = np.nan_to_num(a.column("ndcg_at_5_worst").to_numpy()) - np.nan_to_num(b.column("ndcg_at_5_best").to_numpy())
     assert row["lower"] == pytest.approx(worst.mean(), rel=1e-12)
@@ -204,3 +204,21 @@ def test_a_mixed_set_of_files_is_refused(two):
     (two / "old" / "metrics.parquet").write_bytes((two / "new" / "metrics.parquet").read_bytes())
     with pytest.raises(StudyError, match="is of another evaluation"):
         streameval.sql(two / "old", "SELECT 1")
+
+
+def test_means_of_many_rankings_have_intervals(two, capsys):
+    """Of 60 queries, whose values the folder has: mean and standard error by numpy."""
+    values = np.nan_to_num(pq.read_table(two / "old" / "rankings.parquet").column("ndcg_at_5").to_numpy())
+    rows = pq.read_table(two / "old" / "metrics.parquet").to_pylist()
+    row = next(
+        row for row in rows if (row["metric"], row["argument"], row["no_positives"]) == ("mean_ndcg_at", "5", "zero")
+    )
+    assert row["standard_error"] == pytest.approx(values.std(ddof=1) / np.sqrt(values.size), rel=1e-9)
+    assert row["low"] < row["estimate"] < row["high"]
+    capsys.readouterr()
+    source = str(two / "old")
+    assert run(["compare", source, str(two / "new")]) == 0
+    assert "From low to high, of the mean paired difference: approximately 95 %" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert "each ranking" in (two / "old" / "report.html").read_text(encoding="utf-8")

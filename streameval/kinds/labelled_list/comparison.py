@@ -1,0 +1,156 @@
+"""Labelled lists of the same draws side by side: the difference of every metric, with its paired interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.kinds.labelled_list.results import ListResult
+from streameval.kinds.side_by_side import SideBySide
+from streameval.metrics.intervals import claim_at, widening
+from streameval.metrics.paired_samples import PairedDifference, holm, paired_difference
+from streameval.metrics.sampled_rows import BINS_IN_USE, column_of
+from streameval.study.results import SKETCH
+from streameval.text import number_of
+
+_DIFFERENCES = pa.schema(
+    [(name, pa.string()) for name in ("metric", "argument", "first", "second")]
+    + [(name, pa.float64()) for name in ("value_first", "value_second", "difference", "standard_error", "low", "high",
+                                         "p_value", "p_holm")]
+    + [(name, pa.string()) for name in ("higher", "no_interval")]
+)  # fmt: skip
+_SAME_ITEMS = "evaluate each on the same items; --sample-of names the key of what was drawn in all of them"
+
+
+@dataclass(frozen=True, repr=False)
+class SamplesComparison(SideBySide):
+    """Two or more labelled lists of the same draws.
+
+    Attributes:
+        folders: Of their results; the first is called a.
+        drawn: What was drawn: "each user".
+        confidence: Of each interval, approximately.
+        differences: Of every metric that both lists of a pair have: `metric`, `argument`, `first` and `second` of the
+            pair ("a", "b" …), their values, `difference` (first − second), its `standard_error`, `low` and `high`,
+            `p_value`, the same raised by Holm's rule over the pairs of a metric (`p_holm`), `higher` where that is
+            below 1 − confidence, and `no_interval`: why there is ngap.
+    """
+
+    kind: ClassVar[str] = "labelled_list"
+
+    folders: Sequence[str]
+    drawn: str
+    confidence: float
+    differences: pa.Table = field(repr=False)
+
+    @property
+    def table(self) -> pa.Table:
+        """The differences."""
+        return self.differences
+
+    @property
+    def claim(self) -> str:
+        """Say what the intervals promise."""
+        return f"{claim_at(self.confidence)}: {self.drawn}"
+
+    @property
+    def letters(self) -> dict[str, str]:
+        """Folders by the letter that they are called by."""
+        return dict(zip(ascii_lowercase, self.folders, strict=False))
+
+
+def is_sample(result: object) -> bool:
+    """Tell whether results hold what two samples are compared by."""
+    return isinstance(result, ListResult) and SKETCH in result.tables
+
+
+def compared_samples(paths: Sequence[Path], results: Sequence[ListResult], confidence: float) -> SamplesComparison:
+    """Compare lists of the same draws; an `InputError` says in what they are not the same."""
+    if len(paths) > len(ascii_lowercase):
+        raise InputError(f"{len(paths)} results are more than the {len(ascii_lowercase)} that are compared at once")
+    for path, result in zip(paths[1:], results[1:], strict=True):
+        _refuse_other_draws(paths[0], results[0], path, result)
+    sides = {letter: _Sketched.of(result) for letter, result in zip(ascii_lowercase, results, strict=False)}
+    rows = [row for name in sides["a"].rows for row in _of_metric(name, sides, confidence)]
+    drawn = str(results[0].summary["sample"]["claim"]).rpartition(": ")[2]
+    table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
+    return SamplesComparison([str(path) for path in paths], drawn, confidence, table)
+
+
+@dataclass(frozen=True)
+class _Sketched:
+    rows: Mapping[tuple[str, str], Mapping[str, Any]]
+    sketch: pa.Table
+
+    @staticmethod
+    def of(result: ListResult) -> _Sketched:
+        rows = {(row["metric"], row["argument"]): row for row in result.metrics.to_pylist()}
+        return _Sketched(rows, result.tables[SKETCH])
+
+    def has(self, name: tuple[str, str]) -> bool:
+        """Tell whether a metric can be compared."""
+        return column_of(*name) in self.sketch.column_names
+
+    def influence(self, name: tuple[str, str]) -> np.ndarray:
+        """Give what each bin adds to a metric."""
+        return np.asarray(self.sketch.column(column_of(*name)).to_numpy())
+
+
+def _refuse_other_draws(a: Path, first: ListResult, b: Path, second: ListResult) -> None:
+    """Refuse results of other items, of other labels, or of draws that were told apart in another way."""
+    samples = [result.summary["sample"] for result in (first, second)]
+    for what in ("of", "seed", "bins"):
+        if samples[0][what] != samples[1][what]:
+            raise InputError(f"{a} and {b} are not of the same draws: --sample-of {_told(samples[0][what])} and "
+                             f"{_told(samples[1][what])}", _SAME_ITEMS)  # fmt: skip
+    for what, meant in (("items", "rows"), ("positives", "positive rows")):
+        counts = [result.tables[SKETCH].column(what).to_numpy() for result in (first, second)]
+        if other := int(np.sum(counts[0] != counts[1])):
+            sums = " and ".join(f"{int(count.sum()):,}" for count in counts)
+            raise InputError(f"{a} and {b} are not of the same {'items' if what == 'items' else 'labels'}: {sums} "
+                             f"{meant}, which differ in {number_of(other, 'bin')} of {counts[0].size:,}",
+                             _SAME_ITEMS)  # fmt: skip
+
+
+def _told(value: object) -> str:
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def _of_metric(name: tuple[str, str], sides: Mapping[str, _Sketched], confidence: float) -> Iterator[dict[str, Any]]:
+    """Give the difference of a metric for each pair of lists; none of a metric that one of them does not have."""
+    if not all(name in side.rows for side in sides.values()):
+        return
+    pairs = list(combinations(sides, 2))
+    gaps = [_difference(name, sides[a], sides[b], confidence) for a, b in pairs]
+    raised = holm([gap.p_value for gap in gaps])
+    for (a, b), gap, p in zip(pairs, gaps, raised, strict=True):
+        values = [sides[letter].rows[name]["estimate"] for letter in (a, b)]
+        yield {
+            "metric": name[0], "argument": name[1], "first": a, "second": b,
+            "value_first": values[0], "value_second": values[1],
+            "difference": None if None in values else gap.value, **gap.as_dict(),
+            "p_holm": None if math.isnan(p) else p,
+            "higher": (a if gap.value > 0 else b) if p < 1 - confidence else None,
+        }  # fmt: skip
+
+
+def _difference(name: tuple[str, str], a: _Sketched, b: _Sketched, confidence: float) -> PairedDifference:
+    rows = a.rows[name], b.rows[name]
+    if None in (values := [row["estimate"] for row in rows]):
+        return PairedDifference(math.nan, reason="it is undefined")
+    gap = values[0] - values[1]
+    for side, row in zip((a, b), rows, strict=True):
+        if not side.has(name):
+            return PairedDifference(gap, reason=row["no_interval"] or "too few draws for a difference")
+    bins = min(row[BINS_IN_USE] for row in rows)
+    wider = widening(a.sketch.column("items").to_numpy())
+    return paired_difference(gap, a.influence(name) - b.influence(name), bins, confidence, wider=wider)

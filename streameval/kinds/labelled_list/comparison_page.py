@@ -1,0 +1,138 @@
+"""What a comparison of labelled lists says, in sentences, as a picture and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from streameval.kinds import results_of
+from streameval.kinds.curve import comparison_page as of_curves
+from streameval.kinds.curve.comparison import Comparison
+from streameval.kinds.curve.comparison_page import difference_number, plotted
+from streameval.kinds.labelled_list.comparison import SamplesComparison, compared_samples, is_sample
+from streameval.kinds.labelled_list.results import ListResult
+from streameval.kinds.labelled_list.says import without_interval
+from streameval.questions.printed import measure_of, p_text
+from streameval.reporting.charts import GREY, SEVERAL, Spec, difference_chart, spec, still
+from streameval.reporting.layout import Section, document, folded, highlight, soft, table
+from streameval.reporting.text import Columns, Paragraph
+from streameval.stores import atomic
+from streameval.study import Study
+from streameval.text import escaped, printable
+
+_SHOWN = ("average_precision", "roc_auc", "r_precision", "precision_at", "precision_at_score", "recall_at_score",
+          "f1_at_score")  # fmt: skip
+_NUMBERS = ("value_first", "value_second", "difference", "low", "high")
+_ABOUT = "Values of both go up and down together; this is how far their difference may lie from the truth."
+
+
+def compare(paths: Sequence[Path], confidence: float) -> SamplesComparison | Comparison:
+    """Compare samples of the same draws by their sums; lists that are no samples, by what they have."""
+    results = [results_of(Study(path)) for path in paths]
+    if all(map(is_sample, results)):
+        return compared_samples(paths, cast("Sequence[ListResult]", results), confidence)
+    return of_curves.compare(paths, confidence)
+
+
+def save(comparison: SamplesComparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
+    """Write the table into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
+    files: dict[Path, atomic.Writer] = {}
+    if out is not None:
+        files[out / "differences.parquet"] = atomic.parquet(comparison.differences, _facts(comparison))
+    if plot is not None:
+        files[plot] = plotted(plot, partial(page, comparison), partial(figure, comparison))
+    atomic.write_out(files, existing)
+
+
+def _facts(comparison: SamplesComparison) -> dict[str, Any]:
+    return {"results": comparison.letters, "confidence": comparison.confidence, "claim": comparison.claim}
+
+
+def says(comparison: SamplesComparison) -> tuple[dict[str, Any], list[Paragraph]]:
+    """Say what is compared, and the difference of the main metrics."""
+    rows = comparison.differences.to_pylist()
+    named = [f"{letter}: {folder}" for letter, folder in comparison.letters.items()]
+    reasons = without_interval((_name(row), row) for row in _main(rows))
+    lines: list[Paragraph] = [*named, "", verdict(comparison), "", _table(comparison, _main(rows)), "",
+                              meaning(comparison), *reasons]  # fmt: skip
+    return {**_facts(comparison), "verdict": verdict(comparison), "differences": rows}, lines
+
+
+def meaning(comparison: SamplesComparison) -> str:
+    """Say what intervals and p-values promise."""
+    several = " p of all pairs of a metric are raised by Holm's rule." if len(comparison.folders) > 2 else ""
+    return f"From low to high: {comparison.claim}.{several}"
+
+
+def verdict(comparison: SamplesComparison) -> str:
+    """Say which list is better in what, apart from chance."""
+    higher: dict[str, list[str]] = {}
+    for row in _main(comparison.differences.to_pylist()):
+        if row["higher"]:
+            other = row["second"] if row["higher"] == row["first"] else row["first"]
+            higher.setdefault(f"{row['higher']} is above {other}", []).append(_name(row))
+    if not higher:
+        return "No difference is beyond what chance explains."
+    text = "; ".join(f"{which} in {', '.join(names)}" for which, names in higher.items())
+    return f"Beyond what chance explains (p below {1 - comparison.confidence:g}): {text}."
+
+
+def page(comparison: SamplesComparison) -> str:
+    """Draw the report of a comparison: the differences, and their intervals. It has no scripts."""
+    names = [printable(Path(folder).name or folder) for folder in comparison.folders]
+    title, drawn = f"{' and '.join(names)} compared", still(spec(figure(comparison)))
+    label = escaped(f"Chart: paired differences of {title}. {meaning(comparison)}")
+    picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
+    rows = comparison.differences.to_pylist()
+    every = _table(comparison, rows)
+    lead = [
+        *(soft(f"{letter}: {folder}") for letter, folder in comparison.letters.items()),
+        highlight(verdict(comparison)),
+    ]
+    return document(f"streameval: {title}", title, lead, [
+        Section("Differences", f"{meaning(comparison)} {_ABOUT}", picture),
+        Section("Main metrics", table=_table(comparison, _main(rows)), label="Main metrics"),
+        folded("All differences", table(every.head, every.cells(str), label="All differences")),
+    ])  # fmt: skip
+
+
+def figure(comparison: SamplesComparison) -> Spec:
+    """Draw the difference of the main metrics of each pair, with its interval."""
+    several = len(comparison.folders) > 2
+    rows = [
+        {"metric": f"{_name(row)}{f': {_pair(row)}' if several else ''}", "difference": row["difference"],
+         "low": row["low"], "high": row["high"], "higher": row["higher"] or "neither"}
+        for row in _main(comparison.differences.to_pylist()) if row["low"] is not None
+    ]  # fmt: skip
+    names = list(dict.fromkeys(row["higher"] for row in rows if row["higher"] != "neither"))
+    colours = {name: SEVERAL[at % len(SEVERAL)] for at, name in enumerate(sorted(names))}
+    return difference_chart(rows, {**colours, "neither": GREY}, "difference" if several else "a - b")
+
+
+def _main(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    shown = [row for row in rows if row["metric"] in _SHOWN]
+    return sorted(shown, key=lambda row: _SHOWN.index(row["metric"]))  # stable: cutoffs stay in order
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return measure_of(row["metric"], row["argument"])
+
+
+def _pair(row: Mapping[str, Any]) -> str:
+    return f"{row['first']} - {row['second']}"
+
+
+def _table(comparison: SamplesComparison, rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """Give a line to each difference; of several pairs with the pair, and p as Holm raises it."""
+    if len(comparison.folders) == 2:
+        head = ["", "a", "b", "a - b", "low", "high", "p"]
+        return Columns(head, [[_name(row), *_numbers(row), p_text(row["p_value"])] for row in rows])
+    head = ["", "pair", "first", "second", "difference", "low", "high", "p", "p (Holm)"]
+    return Columns(head, [[_name(row), _pair(row), *_numbers(row), p_text(row["p_value"]), p_text(row["p_holm"])]
+                          for row in rows])  # fmt: skip
+
+
+def _numbers(row: Mapping[str, Any]) -> list[str]:
+    return [difference_number(row[key], "-") for key in _NUMBERS]

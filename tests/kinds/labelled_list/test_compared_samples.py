@@ -1,0 +1,155 @@
+"""Two models for one sample: paired differences from what each run of `exact` left, without the lists."""
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.counting.influence import SEED
+from streameval.kernels.influence import BINS
+from streameval.metrics.paired_samples import holm, paired_difference
+from streameval.order.scan import key_hashes
+
+N = 4_000
+CLAIM = "approximately 95 %, if these are independent draws: each id"
+
+
+def scored(seed=3, models=3, n=N):
+    """Rows of one test set, and the scores of some models, each a bit better than the one before."""
+    rng = np.random.default_rng(seed)
+    label = (rng.random(n) < 0.3).astype(np.int8)
+    common = rng.normal(size=n)
+    scores = {f"model{one}": common + 0.5 * rng.normal(size=n) + (0.8 + 0.4 * one) * label for one in range(models)}
+    return pa.table({"id": np.arange(n), "label": label, **scores})
+
+
+def evaluated(folder, table, model, **options):
+    given = {"sample_of": "id", "score": model, "at_score": "0.5", **options}
+    streameval.exact(table, out=folder / model, **given)
+    return folder / model
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Results of three models; the lists of each are in another order."""
+    folder, table = tmp_path_factory.mktemp("models"), scored()
+    return [evaluated(folder, table.take(np.random.default_rng(one).permutation(N)), f"model{one}") for one in range(3)]
+
+
+def row_of(found, metric, argument="", pair="ab"):
+    wanted = {"metric": metric, "argument": argument, "first": pair[0], "second": pair[1]}
+    (row,) = [row for row in found.differences.to_pylist() if wanted.items() <= row.items()]
+    return row
+
+
+def delong(labels, first, second):
+    """Difference of two areas under the ROC curve and its standard error, pair by pair (DeLong, 1988)."""
+    wins = [(scores[labels == 1][:, None] > scores[labels == 0]).astype(float) for scores in (first, second)]
+    gap = wins[0] - wins[1]
+    rarer = min(gap.shape)
+    sums = [np.sum((gap.mean(axis=axis) - gap.mean()) ** 2) / gap.shape[1 - axis] ** 2 for axis in (0, 1)]
+    return gap.mean(), math.sqrt(rarer / (rarer - 1) * sum(sums))
+
+
+def test_the_difference_of_two_areas_has_the_standard_error_of_delong(tmp_path):
+    """Where bins hold one row each, but for its factors n/(n − 1): here that of the smaller class."""
+    table = scored(n=600, models=2)
+    bins = key_hashes(pa.table({"id": np.arange(20_000)}), SEED) >> np.uint64(52)
+    table = table.set_column(0, "id", pa.array(np.unique(bins, return_index=True)[1][:600]))
+    a, b = (evaluated(tmp_path, table, f"model{one}") for one in range(2))
+    row = row_of(streameval.compare(a, b), "roc_auc")
+    label, first, second = (table[name].to_numpy() for name in ("label", "model0", "model1"))
+    value, error = delong(label, first, second)
+    assert row["difference"] == pytest.approx(value, abs=1e-12)
+    assert row["standard_error"] == pytest.approx(error, rel=1e-12)
+
+
+def test_models_in_other_orders_are_compared_without_their_lists(models, capsys):
+    assert run(["compare", *map(str, models[:2])]) == 0
+    out = capsys.readouterr().out
+    assert "p below 0.05): b is above a in average_precision, roc_auc" in out
+    assert f"From low to high: {CLAIM}." in out
+    found = streameval.compare(*models[:2])
+    row = row_of(found, "roc_auc")
+    assert row["low"] < row["difference"] < row["high"] < 0
+    assert row["higher"] == "b"
+    assert row["value_first"] - row["value_second"] == row["difference"]
+    assert row_of(streameval.compare(*models[:2], confidence=0.99), "roc_auc")["low"] < row["low"]
+
+
+def test_rows_without_a_key_are_told_apart_by_their_place(tmp_path):
+    table = scored()
+    a, b = (evaluated(tmp_path, table, f"model{one}", sample_of="rows") for one in range(2))
+    assert row_of(streameval.compare(a, b), "roc_auc")["higher"] == "b"
+    mixed = table.take(np.random.default_rng(1).permutation(N))
+    with pytest.raises(
+        streameval.InputError, match=r"are not of the same labels: 1,\d+ and 1,\d+ positive rows, which"
+    ):
+        streameval.compare(a, evaluated(tmp_path, mixed, "model2", sample_of="rows"))
+
+
+def test_several_are_compared_in_pairs_with_p_values_that_hold_together(models, tmp_path, capsys):
+    page = tmp_path / "all.html"
+    assert run(["compare", *map(str, models), "--json", "--plot", str(page), "--out", str(tmp_path / "out")]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    rows = [row for row in facts["differences"] if (row["metric"], row["argument"]) == ("f1_at_score", "0.5")]
+    assert [row["first"] + row["second"] for row in rows] == ["ab", "ac", "bc"]
+    assert [row["p_holm"] for row in rows] == holm([row["p_value"] for row in rows])
+    assert facts["results"] == dict(zip("abc", map(str, models), strict=True))
+    stored = pq.read_table(tmp_path / "out" / "differences.parquet")
+    assert stored.to_pylist() == facts["differences"]
+    text = page.read_text(encoding="utf-8")
+    assert "p (Holm)" in text
+    assert CLAIM in text
+
+
+def test_the_same_model_differs_by_nothing(models, tmp_path):
+    again = evaluated(tmp_path, scored(), "model1")
+    row = row_of(streameval.compare(models[1], again), "average_precision", "positives")
+    assert (row["difference"], row["low"], row["high"], row["p_value"]) == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sample_of": "rows"}, "are not of the same draws: sample_of id and rows"),
+        ({"n": N - 10}, "are not of the same items: 4,000 and 3,990 rows, which differ in 10 bins of 4,096"),
+        ({"seed": 4}, "are not of the same labels"),
+    ],
+)
+def test_results_of_other_draws_are_refused(models, tmp_path, change, message):
+    table = scored(change.pop("seed", 3), n=change.pop("n", N))
+    other = evaluated(tmp_path, table, "model1", **change)
+    with pytest.raises(streameval.InputError, match=message):
+        streameval.compare(models[0], other)
+
+
+def test_lists_that_are_no_samples_are_compared_as_they_are(models, tmp_path):
+    streameval.exact(scored(), score="model1", out=tmp_path / "plain")
+    found = streameval.compare(models[0], tmp_path / "plain")
+    assert found.claim.coverage == "exact"
+    with pytest.raises(streameval.InputError, match="3 are more than two"):
+        streameval.compare(models[0], models[1], tmp_path / "plain")
+
+
+def test_a_metric_without_an_interval_has_no_difference_either(models):
+    row = row_of(streameval.compare(*models[:2]), "precision_at", "10")
+    assert row["low"] is None
+    assert row["no_interval"].startswith("10 draws have an item above the cutoff")
+
+
+def test_what_is_published_can_be_compared(models, tmp_path):
+    streameval.publish(models[0], str(tmp_path / "there"))
+    assert row_of(streameval.compare(tmp_path / "there", models[1]), "roc_auc")["higher"] == "b"
+
+
+def test_few_draws_that_decide_a_difference_leave_it_open():
+    sums = np.zeros(BINS)
+    sums[:3] = 1.0, -0.5, 0.2
+    assert paired_difference(0.1, sums, BINS, 0.95).reason == "the two differ in too few draws"
+    assert paired_difference(0.1, np.zeros(BINS), BINS, 0.95).reason == "the two differ in too few draws"
