@@ -13,7 +13,6 @@ from streameval.errors import StudyError as StudyError
 from streameval.kinds.drawn_rankings.results import RankingsSample as RankingsSample
 from streameval.kinds.rankings.results import RankingsEvaluation as RankingsEvaluation
 from streameval.labelling.options import LabelsAre
-from streameval.methods.replicates import Simulation
 from streameval.metrics.arrays import average_precision_score as average_precision_score
 from streameval.metrics.arrays import precision_recall_curve as precision_recall_curve
 from streameval.metrics.arrays import roc_auc_score as roc_auc_score
@@ -49,6 +48,7 @@ from streameval.verbs.report import report as report
 from streameval.verbs.scan import scan as scan
 from streameval.verbs.select import Selection
 from streameval.verbs.show import show as show
+from streameval.verbs.simulate import SimulationResult
 from streameval.verbs.sql import sql as sql
 
 __version__: str
@@ -330,4 +330,4 @@ def simulate(
     positive: Sequence[str] | None = ...,
     negative: Sequence[str] | None = ...,
     relevant: str | None = ...,
-) -> Simulation: ...
+) -> SimulationResult: ...

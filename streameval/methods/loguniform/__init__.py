@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streameval.errors import InputError
-from streameval.methods import BUDGET
+from streameval.methods.options import BUDGET
 from streameval.methods.stages import InStages
 from streameval.options import option
 
