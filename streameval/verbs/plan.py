@@ -60,7 +60,7 @@ def plan(
             reader, a lazy frame.
         study: Folder of the study; a plan of which nothing was selected or labelled is replaced. In
             Python too, the same plan again changes nothing (`Study.is_begun`).
-        method: METHODS; with what only it has in parentheses, as "paula(window=50)" (`streameval guide paula`).
+        method: METHODS; or with parameters: "paula(window=50)" (`streameval guide paula`).
         seed: Of the draw and the shuffle of tasks; kept in plan.json. In Python too, by default that of the plan
             that is there, else a fresh one of the system's entropy (`fresh_seed`). Draws by key have
             nothing in common unless all versions share a seed: there, it has to be given.
