@@ -170,7 +170,7 @@ def _measure(text: str) -> Question:
     question = Question.of(text)
     known = question.metric == ELEVEN_POINTS or _RANK_BIASED.fullmatch(question.metric) is not None
     at_recalls = question.metric == "precision" and {cutoff.kind for cutoff in question.cutoffs} == {"recall"}
-    if question.demand is not None or not (at_recalls or (known and not question.cutoffs)):
+    if question != question.measure or not (at_recalls or (known and not question.cutoffs)):
         raise InputError(
             f"--at is {text!r}, not a whole number from 1", "cutoffs, or iprec@0.1, 11pt, rbp@0.8, separated by commas"
         )

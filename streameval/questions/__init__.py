@@ -212,14 +212,19 @@ def _read(asked: Asked) -> list[Question]:
 
 def _refuse_planned(question: Question) -> None:
     """Refuse what is only asked before labels are drawn for it."""
-    if str(question.terms):
-        what = f"{str(question.terms).split()[0]} says how labels are planned"
-        raise InputError(f"{question}: {what}, and these labels are there", f"ask for {question.bare}")
+    refuse_terms(question)
     if isinstance(question.demand, Width) or question.metric == CUT:
         what = "where to cut" if question.metric == CUT else "how wide bounds may be"
         raise InputError(
             f"{question}: {what} is no question about labels that are there", f"ask for {question.measure}"
         )
+
+
+def refuse_terms(question: Question) -> None:
+    """Refuse terms (`InputError`) where labels are there."""
+    if str(question.terms):
+        what = f"{str(question.terms).split()[0]} says how labels are planned"
+        raise InputError(f"{question}: {what}, and these labels are there", f"ask for {question.bare}")
 
 
 def _of_cut(text: str, at: int) -> Cutoff:

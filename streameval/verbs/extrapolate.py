@@ -97,7 +97,7 @@ def _asked(given: Sequence[Any]) -> tuple[Sequence[Any], float]:
         raise InputError("it is not said from what to extrapolate, and to what", _FORM)
     wanted = Question.of(given[-1])
     to = _recall_of(wanted)
-    if to is None or wanted.demand is not None:
+    if to is None or wanted != wanted.measure:
         raise InputError(f"{given[-1]}: what is wanted is a precision at a recall", _FORM)
     return given[:-1], to
 
@@ -121,7 +121,7 @@ def _point(measurements: Sequence[str]) -> tuple[float, float, float]:
         name, _, value = text.rpartition("=")
         measure, measured = Question.of(name or text), number(value)
         recall = _recall_of(measure)
-        if measured is None or measure.demand is not None or (recall is None and measure != Question("prevalence")):
+        if measured is None or measure != measure.measure or (recall is None and measure != Question("prevalence")):
             raise InputError(f"{text}: not a study, nor what was measured", _FORM)
         values |= {measure.metric: float(measured)} | ({} if recall is None else {"recall": recall})
     for name in ("precision", "prevalence"):

@@ -28,7 +28,7 @@ from streameval.labelling.answers import ANNOTATORS
 from streameval.methods import check_confidence
 from streameval.options import listed, takes
 from streameval.printed import Event, Printed
-from streameval.questions import Question
+from streameval.questions import Question, refuse_terms
 from streameval.stores import atomic, locks
 from streameval.study import Study
 from streameval.study.history import DATE, History, Settings, WatchedStudy, read_history
@@ -98,7 +98,10 @@ def monitor(
     given = [*map(_named, folders)]
     if not given:
         raise InputError("no study is given", 'streameval monitor STUDY "precision@10000 >= 0.9" --out history.parquet')
-    asked = {"measure": None if measure is None else Question.of(measure), "confidence": confidence}
+    watched = None if measure is None else Question.of(measure)
+    if watched is not None:
+        refuse_terms(watched)
+    asked = {"measure": watched, "confidence": confidence}
     allowed = listed(allow)
     if confidence is not None:
         check_confidence(confidence)

@@ -200,15 +200,15 @@ def test_a_question_is_asked_round_by_round_and_stops_when_it_is_answered(questi
     assert state["over"]
 
 
-@pytest.mark.parametrize(("least", "seeds", "more"), [(0.4, [3], {"round": 3}), *slow((0.6, [3, 5, 4], {}))])
+@pytest.mark.parametrize(("least", "seeds", "size"), [(0.4, [3], 3), *slow((0.6, [3, 5, 4], None))])
 def test_a_question_stops_with_the_answer_that_decides_it_and_takes_what_is_forecast(
-    listed, tmp_path, opened, least, seeds, more
+    listed, tmp_path, opened, least, seeds, size
 ):
     """The forecast is of labels in the order of the draw; nothing more is asked for than that."""
-    given, rounds, asked = [], [], {"questions": [f"precision@400 >= {least}"]}
+    given, rounds, asked = [], [], {"questions": [f"precision@400 >= {least}{f' round {size}' if size else ''}"]}
     for seed in seeds:
         study = tmp_path / f"question{seed}"
-        plan = streameval.plan(str(listed), study, score="secret_score", seed=seed, **asked, **more)
+        plan = streameval.plan(str(listed), study, score="secret_score", seed=seed, **asked)
         pages = opened(study)
         given.append(label_one_by_one(pages, lambda rank: rank % 5 > 0, pages.session.look))
         results = results_in(study)
@@ -218,7 +218,7 @@ def test_a_question_stops_with_the_answer_that_decides_it_and_takes_what_is_fore
     (forecast,) = [one for one in streameval.cost(plan.n_items, **asked).methods if one["case"] == case]
     assert max(rounds) > 1
     assert statistics.median(given) <= forecast["nine_in_ten"]
-    assert min(given) % more.get("round", 50)  # no whole rounds are asked about
+    assert min(given) % (size or 50)  # no whole rounds are asked about
 
 
 def test_the_server_looks_after_every_answer_and_not_every_half_minute(question, opened):

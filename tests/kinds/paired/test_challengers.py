@@ -238,6 +238,7 @@ def test_what_does_not_belong_in_a_history_of_comparisons_is_one_line(home, both
         (["2026-01-01", "gain@500"], "gain@500 is the difference of two rankings, and these studies are of one each"),
         ([first, "precision@1000"], "precision@1000 is of one ranking, and these are studies of two"),
         ([first, "gain@500 within 5"], "how wide bounds may be is asked when a study is planned"),
+        ([first, "gain@500 > 0 zone 0.02"], "zone says how labels are planned, and these labels are there"),
         ([first, "gain@500,1500"], "has several cutoffs"),
         ([first, "gain@300 > 0"], "c1: there is no gain@300 here. Hint: did you mean"),
         ([first, "dcg_gain@500 > 0"], "c1: there is no dcg_gain@500 here"),
