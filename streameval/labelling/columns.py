@@ -83,6 +83,7 @@ class SourceColumns:
 
     Attributes:
         keys: Names as they stand there.
+        listed: Names of the items' columns that these are.
         role: "rank", "task" or "key".
         label: None where every row is a positive.
         person: Who gave all answers, where the file's name says it and no column (`BY_FILE`).
@@ -91,6 +92,7 @@ class SourceColumns:
     """
 
     keys: tuple[str, ...]
+    listed: tuple[str, ...]
     role: str
     label: str | None
     annotator: str | None
@@ -122,6 +124,12 @@ class SourceColumns:
             return "1"
         label = sql.single(given(self.label), self.kind(self.label))
         return label if self.choice is None else sql.chosen(given(self.label), given(self.choice))
+
+    @property
+    def on(self) -> tuple[str, ...]:
+        """Its keys as they are typed: `list_column=label_column` where the names differ."""
+        pairs = zip(self.listed, self.keys, strict=True)
+        return tuple(key if name == key else f"{name}={key}" for name, key in pairs)
 
     @property
     def work_status(self) -> str:
@@ -185,13 +193,15 @@ def find(
     search = _ColumnSearch(opened, dict(zip(distinct(list(opened.columns)), opened.columns, strict=True)), prefix)
     own = {"label": ("label",), "annotator": ("annotator",), "time": ("time",)}
     names = {**own, **(tool.columns(opened.columns) if tool else {})}
-    keys = search.keys(asked.on, lambda: shared({name: kind for name, kind in types.items() if name != asked.label}))
-    first = keys[0].removeprefix(prefix).lower()
+    pairs = search.keys(asked, lambda: shared({name: kind for name, kind in types.items() if name != asked.label}))
+    keys, listed = tuple(pairs), tuple(pairs.values())
+    first = keys[0].removeprefix(prefix).lower() if keys == listed else ""
     role = {"se_task": "task", "se_rank": "rank", "rank": "rank"}.get(first, "key")
     label = (*names["label"], "label") if asked.label == "label" else (asked.label,)
     person = search.person() if asked.annotator == BY_FILE else None
     return SourceColumns(
         keys=keys,
+        listed=listed,
         role=role if len(keys) == 1 else "key",
         label=search.label(asked, label),
         annotator=None if person else search.perhaps("annotator", asked.annotator, names["annotator"]),
@@ -210,7 +220,7 @@ def find(
 
 def _names_in(on: str | Sequence[str] | None) -> list[str]:
     """Names of columns in what was asked for as `on`, if it is not one name with commas."""
-    return [] if on is None else [part.strip() for part in str(on).split(",")]
+    return [] if on is None else [part.rpartition("=")[2].strip() for part in str(on).split(",")]
 
 
 def listed_name(key: str, names: Sequence[str]) -> str | None:
@@ -235,7 +245,7 @@ def item_names(
 ) -> list[str]:
     """Name the items' columns that the keys of a source are; an `InputError` for one that they lack, with a hint."""
     key_names = []
-    for key in columns.keys:
+    for key in columns.listed:
         if (name := listed_name(key, names)) is None:
             raise InputError(f"{source}: labels come with '{key}', which {items} does not have", hint(key))
         key_names.append(name)
@@ -308,8 +318,12 @@ class _ColumnSearch:
     by_alias: dict[str, str]
     prefix: str
 
-    def keys(self, on: str | Sequence[str] | None, shared: Callable[[], Sequence[str]]) -> tuple[str, ...]:
+    def keys(self, columns: LabelColumns, shared: Callable[[], Sequence[str]]) -> dict[str, str]:
+        """Columns that say which item a row is about, each with the name of the items' column."""
         there = {name.removeprefix(self.prefix).lower() for name in self.opened.columns}
+        on = columns.on
+        if on is None and not there.intersection(RANK_COLUMNS) and {*_names_in(columns.key)} <= {*self.opened.columns}:
+            on = columns.key
         if on is None and not there.intersection(RANK_COLUMNS) and (names := shared()):
             raise InputError(
                 f"{self.opened.name}: the label table has no column 'rank'",
@@ -323,11 +337,15 @@ class _ColumnSearch:
             )
         if on in (None, "rank"):
             ranks = RANK_COLUMNS if on is None else RANK_COLUMNS[::-1]
-            return (self.one("on", "rank", (*ranks, *(f"{self.prefix}{name}" for name in ranks))),)
-        name = str(on)
+            name = self.one("on", "rank", (*ranks, *(f"{self.prefix}{name}" for name in ranks)))
+            return {name: name}
         whole = {name.lower() for name in self.opened.columns}
-        parts = [name] if name.lower() in whole else _names_in(name)
-        return tuple(self.one("on", part, (part, f"{self.prefix}{part}")) for part in parts)
+        pairs = {}
+        for part in [str(on)] if str(on).lower() in whole else str(on).split(","):
+            name, _, column = ("", "", part) if part.strip().lower() in whole else part.rpartition("=")
+            key = self.one("on", column.strip(), (column.strip(), f"{self.prefix}{column.strip()}"))
+            pairs[key] = name.strip() or key
+        return pairs
 
     def label(self, asked: LabelColumns, candidates: Sequence[str]) -> str | None:
         """Column of the label; None where a table of positives has none, and none was named."""

@@ -194,7 +194,7 @@ class _DrawnReading:
                 f"({number_of(twice.size, 'such pair')} in all)",
                 "a sample has each item once; give further votes to `evaluate` afterwards",
             )
-        on = ",".join(self.columns.keys) if keys is not None else self.columns.keys[0]
+        on = ",".join(self.columns.on)
         return DrawnRows(ranks.astype(np.int64), None if weights is None else weights[order], keys, on)
 
     def _refuse_unmatched(self, table: pa.Table) -> None:

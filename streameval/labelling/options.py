@@ -72,7 +72,9 @@ class AnswerColumns(NamedWords):
     """
 
     on: str | tuple[str, ...] | None = option(
-        None, "Columns a,b that say which item a row is about (default: se_task, se_rank, rank)."
+        None,
+        "Columns a,b that say which item a row is about (default: se_task, se_rank, rank, or the list's --key); "
+        "LIST_COLUMN=LABEL_COLUMN where names differ.",
     )
     label: str = option("label", "Column with the label: 1/0, true/false, yes/no or a grade; blank for none.")
 
@@ -140,6 +142,7 @@ class LabelColumns(AnswerColumns):
         "Column with the time, in UTC where it names no zone: later answers replace earlier ones (default: time).",
     )
     source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
+    key: str | None = None  # columns a,b that name an item of the list
     study: Literal["this", "any"] = "this"
     labels_are: LabelsAre = "answers"
 
@@ -234,8 +237,7 @@ class Misses:
 
     misses: Any = option(
         None,
-        "Positives that the ranking never returned: how many, or the evaluated study of the items that it did not "
-        "return, whose labels bound them.",
+        "Positives that the ranking never returned: how many, or an evaluated study of the other items.",
     )
 
 
@@ -250,7 +252,7 @@ class KnownPositives:
     )
     key: str | None = option(
         None,
-        "Column that names the item in --positives and in the list; without it no row is among the items to label.",
+        "Columns a,b that name the item: in the list, in labels and in --positives.",
     )
 
 

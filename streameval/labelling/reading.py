@@ -79,7 +79,7 @@ class _VoteReading:
         if f.labels_are == "positives":
             named["labels_are"] = f.labels_are
         return {
-            **{"on": "\0".join(f.keys), "label": f.label, "annotator": annotator, "time": f.time, "source": f.source},
+            **{"on": "\0".join(f.on), "label": f.label, "annotator": annotator, "time": f.time, "source": f.source},
             **{option: words for option, words in named.items() if words},
         }
 

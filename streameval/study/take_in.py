@@ -91,7 +91,12 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
             f"--label {columns.label} is a file, and names a column",
             f"`evaluate --labels {columns.label}` takes files of labels",
         )
-    read = _read(sources, plan, folder.items(plan), replace(columns, labels_are=judging.labels_are))
+    read = _read(
+        sources,
+        plan,
+        folder.items(plan),
+        replace(columns, labels_are=judging.labels_are, key=columns.key or _key_of(plan)),
+    )
     before = folder.labels.read()
     whole = before.including(read).sources
     rows = rows_of(whole)
@@ -192,6 +197,11 @@ def label_history(folder: Path, plan: Plan, stored: Sequence[Given]) -> list[dic
         history.append({"place": source.facts["place"], "flags": flags_of(columns), "given": source.facts["given"],
                         "stages": stages, "forgotten": list(source.facts["forgotten"])})  # fmt: skip
     return history
+
+
+def _key_of(plan: Plan) -> str | None:
+    """Give the columns that name an item of a list, as `LabelColumns.key` takes them."""
+    return ",".join(plan.draw_by or plan.ranking.get("key", ())) or None
 
 
 def flags_of(columns: Mapping[str, str | None]) -> dict[str, str]:

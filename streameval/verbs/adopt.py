@@ -89,6 +89,7 @@ def adopt(
     """
     asked = described(options, given)
     size, columns = split((Draw, LabelColumns), given, "adopt")
+    columns = replace(columns, key=",".join(asked.key) or None)
     value = DrawValue.parse(drawn)
     how = _SampleDraw(size.sample_size, value.probability, value.least)
     method = Adopted(confidence, value.design, stages)

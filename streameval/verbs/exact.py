@@ -100,8 +100,8 @@ def exact(
             with a score (a float, an integer or a date); what memory does not hold is ordered in a scratch file.
         label: Column with every item's label: 0/1, true/false, yes/no, or a grade; of the ranking, or of --labels.
         labels: Label table beside the ranking (any source that evaluate takes): one label for every item.
-        on: Columns by which it is joined to the items, separated by commas (default: its rank). In Python too, its
-            rank only where the list is stored in the order of its ranks.
+        on: Columns a,b, or LIST_COLUMN=LABEL_COLUMN, that join it to the items (default: its rank, or the key).
+            In Python too, its rank only where the list is stored in the order of its ranks.
         labels_are: answers: --labels has one for every item. positives: it lists positives alone (without a column of
             labels, every row is one), and all other items are negative.
         misses: Positives that the list never returned.

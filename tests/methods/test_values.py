@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from streameval.cli import run
 from streameval.errors import InputError
+from streameval.judges.values import Judge
 from streameval.methods import available, create, declared, method_of
+from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.values import MethodValue, method_value, method_values, parameters_of
 from streameval.options import alternatives, types_of
 
@@ -99,3 +101,19 @@ def test_the_guide_lists_the_parameters_of_a_method(capsys):
         page = capsys.readouterr().out
         assert page.startswith(f"# {name}\n")
         assert [f"| {one.name} | " in page for one in parameters_of(name)] == [True] * len(parameters_of(name))
+
+
+@given(
+    st.text("ab(1).,= ", max_size=6), st.lists(st.floats(0.001, 0.999), min_size=1, max_size=6, unique=True).map(sorted)
+)
+def test_a_judge_that_is_written_is_read(column, thresholds):
+    judge = Judge(column, tuple(thresholds))
+    assert Judge.parse(str(judge)) == judge
+
+
+@given(st.sampled_from(["p", "0.02", "meta.p"]), st.sampled_from([None, "0.01", "least.parquet"]))
+def test_a_draw_that_is_written_is_read(probability, least):
+    for value in (DrawValue("uniform"), DrawValue("poisson", probability, least)):
+        assert DrawValue.parse(str(value)) == value
+    kept = {"drawn": "poisson", "probability": probability, "least_probability": least}  # as earlier versions kept it
+    assert DrawValue.of(kept) == DrawValue("poisson", probability, least)

@@ -104,7 +104,8 @@ def counted(ranking: object, alone: Any, meaning: LabelMeaning, run: ExactRun) -
     ):
         if alone.labels is None and alone.labels_are == "positives":
             raise InputError("--labels-are says what a table of labels is, and there is none", "name it with --labels")
-        columns = LabelColumns(meaning.positive, meaning.negative, alone.on, run.label, labels_are=alone.labels_are)
+        columns = LabelColumns(meaning.positive, meaning.negative, alone.on, run.label,
+                               key=",".join(run.options.key) or None, labels_are=alone.labels_are)  # fmt: skip
         external = None if alone.labels is None else (alone.labels, columns, folder)
         drawn = _drawn(alone, run.options.score)
         truth = _open(source, (run.label, meaning, drawn), run.options, external, chosen)

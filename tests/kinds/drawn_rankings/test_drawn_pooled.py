@@ -265,6 +265,6 @@ def test_a_table_that_cannot_be_used_is_one_line(unusable, given, said, capsys, 
 def test_positives_are_of_many_rankings(home, capsys):
     streameval.plan("runs.parquet", "one", budget=15, seed=1)
     assert run(["evaluate", "one", *POOL]) == 2
-    assert "a study of a curve does not go with --key, --positives" in capsys.readouterr().err
+    assert "a study of a curve does not go with --positives" in capsys.readouterr().err
     with pytest.raises(InputError, match="assume"):
         streameval.evaluate("one", labels=pa.table({"rank": [1], "label": [1]}), assume="complete")

@@ -13,7 +13,7 @@ from streameval.cli import flags_of, run
 
 GOES, REFUSED = "goes", "refused"
 # each flag with a value, and what becomes of it; those that go with --per have tests of their own
-COMMON = {"--score score": GOES, "--score=-score": GOES, "--file-order lexical": GOES, "--memory 1": GOES,
+COMMON = {"--score score": GOES, "--file-order lexical": GOES, "--memory 1": GOES,
           "--threads 1": GOES, "--verify off": GOES, "--where day>='1'": REFUSED,
           "--json": GOES, "--log json": GOES, "--quiet": GOES,
           "--dry-run": REFUSED}  # fmt: skip
