@@ -30,6 +30,7 @@ _LEAST_ABOVE = 10.0
 _FEW = 20.0  # of what is rare, from which on an interval ends before it
 _MOST_UNEVEN = 4.0
 _WIDER = 0.03
+_WIDER_CORRELATION = 1.05  # than its standard error has it: with few clusters above a cutoff that is too small
 _FULL, _MANY = 0.9, 200.0  # bins in use, and of equal influence, from which on rare things were seen often enough
 _WINDOW, _POWER = 25, 0.8  # ranks on either side of a cutoff whose positives are its precision there
 
@@ -197,7 +198,7 @@ def _expit(at: float) -> float:
 
 
 def _atanh(value: float, reach: float) -> tuple[float, float]:
-    half = reach / (1.0 - value * value)
+    half = _WIDER_CORRELATION * reach / (1.0 - value * value)
     return math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half)
 
 
