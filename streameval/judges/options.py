@@ -14,5 +14,5 @@ class JudgeColumn:
     judge: str | None = option(
         None,
         "Column that says of every item whether it is positive (0/1, yes/no, a probability). It may be wrong: the "
-        'better it is, the narrower the bounds. "llm(0.05,0.5,0.95)" puts probabilities into classes (default 0.5).',
+        'better, the narrower the bounds. "llm(0.05,0.95)" makes classes of probabilities (default: 0.5).',
     )
