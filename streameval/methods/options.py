@@ -19,7 +19,7 @@ STAGES = (
 class MethodOptions:
     """Options of any method; where nothing is given, each has its default."""
 
-    alpha: float | None = option(None, f"{ALPHA[:-1]} (default 0.08).")
+    alpha: float | None = option(None, "Half-width, relative to precision (default 0.08).")
     confidence: float | None = option(None, "Probability of the claim (default 0.95).")
     min_precision: float | None = option(None, "Precision that the list is expected to keep (default 0.5).")
     budget: int | None = option(None, BUDGET)
