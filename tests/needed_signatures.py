@@ -15,7 +15,7 @@ import every_verb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from every_verb import EVERY, commands_of, run_commands, write_list
+from every_verb import EVERY, run_commands, write_list
 
 import streameval
 from streameval.kernels import jit
@@ -26,8 +26,9 @@ N_LONG, N_SHORT, N_SHORTEST = 5_000_000, 800_000, 200_000  # beyond rank 2^22 su
 SCORES, LABELS = ("float32", "float64", "int64"), ("int8", "bool", "int64")
 FEW = [
     line
-    for line in commands_of("paula", "gate", "paula(window")
-    if line.startswith(("plan", "exact")) and not line.endswith(("independent", "epsilon=0.1)"))
+    for line in EVERY
+    if line.startswith(("plan", "exact")) and ("paula(" in line or "--study gate" in line)
+    if not line.endswith(("independent)", "epsilon=0.1)"))
 ]
 BY_SCORE = RankingOptions(score="score")
 PLAIN = {"id": "DELTA_BINARY_PACKED", "query": "PLAIN", "score": "PLAIN", "label": "PLAIN", "text": "PLAIN"}

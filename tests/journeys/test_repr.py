@@ -47,7 +47,7 @@ def test_results_show_themselves_in_a_line(results, tmp_path):
         "10       1.0000    1.0000  1.0000",
         "60       0.8333    0.8333  0.8333",
     ]
-    assert shown["cut"].startswith("The first 40 of 60 items. At least 100 % of them are positive.\n")
+    assert shown["cut"].startswith("The first 40 of 60 items. All of them are positive.\n")
 
 
 def test_a_selection_names_one_file_of_its_tasks(tmp_path):
