@@ -96,6 +96,7 @@ PRINTED_BY = {
     "kinds/curve/planned.py": "plan",
     "kinds/drawn_rankings/planned.py": "plan",
     "kinds/paired/planned.py": "plan",
+    "kinds/question/plan.py": "plan",
     "kinds/question/planned.py": "plan",
     "kinds/paired/plan.py": "plan",
     "kinds/question/cost.py": "plan",
