@@ -235,8 +235,8 @@ def test_what_is_not_known_is_refused(home):
     assert run(["plan", "runs.parquet", "--study", "x", "--per", "query", "--alpha", "0.1"]) == 2
     assert run(["cut", "st", "precision:0.9"]) == 2
     streameval.plan("runs.parquet", "one", budget=15, seed=1)
-    with pytest.raises(InputError, match=r"a study of a curve does not go with key.*a study of drawn rankings"):
-        streameval.evaluate("one", labels=chosen, key="id")
+    with pytest.raises(InputError, match=r"a study of a curve does not go with positives.*a study of drawn rankings"):
+        streameval.evaluate("one", labels=chosen, positives="pool.parquet")
 
 
 def test_names_of_64_bits_without_a_sign_are_evaluated(home):
