@@ -75,7 +75,8 @@ class Claim:
     @property
     def caution(self) -> str:
         """A sentence for after what is claimed, where that is not about the truth; else empty."""
-        return "" if self.about == TRUTH else f"This is a claim about the truth only if {_RIGHT}: {self.why}."
+        why = f" {self.why[:1].upper()}{self.why[1:]}." if self.why else ""
+        return "" if self.about == TRUTH else f"This is a claim about the truth only if {_RIGHT}.{why}"
 
     @property
     def if_right(self) -> str:

@@ -139,7 +139,7 @@ def _instead(path: str) -> str:
     if path.lower().endswith(SUFFIXES):
         return "it is empty, cut short or damaged: write it again"
     if path.lower().endswith((".duckdb", ".db", ".ddb")):
-        return f"of a DuckDB file a query is given: 'duckdb:{path}#SELECT * FROM TABLE'"
+        return f"a DuckDB file is read by a query: 'duckdb:{path}#SELECT * FROM TABLE'"
     return "what is read: Parquet, and CSV, TSV, JSON or JSON lines, packed by gzip or not"
 
 

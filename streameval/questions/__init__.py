@@ -245,7 +245,9 @@ def _demand(text: str, at: int) -> Condition | Width:
     if (sign := text[at:].strip()[:1]) in _WRITTEN:
         raise refused(text, at, f"{sign} is written {_WRITTEN[sign]}")
     if given is None:
-        raise refused(text, at, "here @ and a cutoff may stand, >=, >, <= or < and a number, or within and a width")
+        raise refused(
+            text, at, "a measure is followed by @CUTOFF, by >=, >, <= or < and a number, or by within and a width"
+        )
     written = text[given.end() :].strip()
     value = number(written.removesuffix("%"))
     if value is None:

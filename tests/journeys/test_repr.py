@@ -1,5 +1,6 @@
 """What results are to a notebook and to other libraries: a line, a table, a picture."""
 
+import re
 import shutil
 
 import polars
@@ -48,6 +49,30 @@ def test_results_show_themselves_in_a_line(results, tmp_path):
         "60       0.8333    0.8333  0.8333",
     ]
     assert shown["cut"].startswith("The first 40 of 60 items. All of them are positive.\n")
+    assert shown["curve"] == "<Curve of 60 items: every value is exact>"
+    assert shown["labels"] == "<Labels of 60 of 60 planned items, 50 positive>"
+
+
+def test_what_is_tried_and_what_is_published_say_what_a_terminal_says(tmp_path):
+    items = pa.table({"good": [1] * 600 + [0] * 400})
+    found = streameval.simulate(items, label="good", method="loguniform", replicates=2, budget=100)
+    assert repr(found).splitlines()[0].split() == ["method", "labels", "half-width", "held", "of", "promised", "inside"]
+    assert not re.search(r"\d\.\d{7}", found._repr_html_())
+    study = small_study(tmp_path)
+    assert not re.search(r"\d\.\d{7}", streameval.select(study)._repr_html_())
+    streameval.evaluate(study, labels=pa.table({"rank": range(1, 61), "label": [1] * 60}))
+    assert repr(streameval.publish(study, tmp_path / "shared")) == f"Published: {tmp_path / 'shared'}"
+
+
+def test_a_next_step_is_right_from_another_folder(tmp_path, monkeypatch):
+    study = small_study(tmp_path)
+    streameval.select(study)
+    monkeypatch.chdir(study.parent)
+    found = streameval.evaluate(study.name, labels=pa.table({"rank": range(1, 61), "label": [1] * 60}))
+    here = repr(found)
+    monkeypatch.chdir("/")
+    assert repr(found) == here.replace(f" {study.name} ", f" {study} ")
+    assert f"Next: streameval cut {study} " in repr(found)
 
 
 def test_a_selection_names_one_file_of_its_tasks(tmp_path):

@@ -174,7 +174,10 @@ def test_a_width_is_a_difference_or_a_part_of_the_value():
         ("precision@4 >> .5", "'> .5' is not a number (at column 14)."),
         ("precision@4 >= 1e999", "'1e999' is not a number"),
         ("precision@4 >=", "a number is missing (at column 15)."),
-        ("precision 4", "here @ and a cutoff may stand, >=, >, <= or < and a number, or within and a width (at col"),
+        (
+            "precision 4",
+            "by @CUTOFF, by >=, >, <= or < and a number, or by within and a width (at col",
+        ),
         ("precision@4 within 0", "a width is above 0"),
         ("cut", "here precision and a number are to stand (at column 4). Hint: cut precision NUMBER, such as"),
         ("cut recall .9", "here precision and a number are to stand (at column 5)."),

@@ -98,7 +98,7 @@ def test_where_nothing_can_be_told_every_test_is_skipped_and_says_why(study, tmp
         assert len(found) == len(asked) + 1
         for ((tag, message),) in found.values():
             assert tag == "skipped"
-            assert message.startswith("inconclusive: This is a claim about the truth only if every label is right: ")
+            assert message.startswith("inconclusive: This is a claim about the truth only if every label is right. ")
 
 
 def test_a_reader_of_test_results_counts_the_same(exact):

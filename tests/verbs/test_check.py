@@ -364,10 +364,10 @@ def test_a_gate_may_demand_a_claim_about_the_truth(floats, tmp_path, capsys):
     for arguments in ([], [clear], [false]):
         assert run(["check", str(study), *arguments, "--about", "truth", "--out", str(tmp_path / "said.md")]) == 5
         told = capsys.readouterr().out
-        assert "This is a claim about the truth only if every label is right: " in told
+        assert "This is a claim about the truth only if every label is right. " in told
         assert "inconclusive" in told
         assert "Next:" not in told
-    assert (tmp_path / "said.md").read_text().count("a claim about the truth only if every label is right: ") == 3
+    assert (tmp_path / "said.md").read_text().count("a claim about the truth only if every label is right. ") == 3
     assert run(["check", str(study), clear]) == 0
     assert [one.outcome for one in check(study, [clear], about="truth")] == ["inconclusive"]
     assert check(study, about="truth").outcome == "inconclusive"

@@ -385,9 +385,9 @@ def test_what_annotators_who_differ_would_say_is_not_told_as_the_truth(begun, pe
     for command, status in (("evaluate", 0), ("show", 0), ("check", 5)):
         given = ["--labels", "answers.parquet"] if command == "evaluate" else []
         said = told(capsys, command, "q", *given, status=status)
-        assert said.count("This is a claim about the truth only if every label is right: answers are") == 1
+        assert said.count("This is a claim about the truth only if every label is right. Answers are") == 1
     page = Path("q/report.html").read_text()
-    assert page.count("This is a claim about the truth only if every label is right: answers are") == 1
+    assert page.count("This is a claim about the truth only if every label is right. Answers are") == 1
 
 
 def test_items_without_a_label_are_called_what_they_are_and_add_up(begun, people, capsys):
