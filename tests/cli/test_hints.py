@@ -70,7 +70,6 @@ def test_sentences_name_options_that_are_there():
 
 # hints that are kept in variables, and what one verb alone prints
 PRINTED_BY = {
-    "kinds/question/plan.py": "plan",
     "kinds/curve/cost.py": "cost",
     "kinds/paired/cost.py": "cost",
     "scans/spark.py": "select",
