@@ -27,22 +27,22 @@ def create(name: str, settings: dict[str, Any]) -> Engine:
         raise InputError(f"there is no engine '{name}'", did_you_mean(name, list(_ENGINES)))
     file, kind = _ENGINES[name]
     engine = getattr(importlib.import_module(f"streameval.scans.{file}"), kind)
-    given = {key: value for key, value in settings.items() if value is not None}
-    if strangers := sorted(given.keys() - {field.name for field in fields(engine)}):
+    settings_given = {key: value for key, value in settings.items() if value is not None}
+    if strangers := sorted(settings_given.keys() - {field.name for field in fields(engine)}):
         raise InputError(f"the engine '{name}' has no setting '{strangers[0]}'")
-    made: Engine = engine(**given)
-    return made
+    instance: Engine = engine(**settings_given)
+    return instance
 
 
-def engine_of(given: Engine | str) -> Engine:
+def engine_of(engine: Engine | str) -> Engine:
     """Return an engine as it was given, or by its name; a server of its own stands behind a colon.
 
     >>> engine_of("spark:sc://host:15002").remote
     'sc://host:15002'
     """
-    if not isinstance(given, str):
-        return given
-    name, _, remote = given.partition(":")
+    if not isinstance(engine, str):
+        return engine
+    name, _, remote = engine.partition(":")
     return create(name, {"remote": remote or None})
 
 

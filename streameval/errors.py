@@ -81,7 +81,7 @@ class StreamevalError(ValueError):
 
 
 class InputError(StreamevalError):
-    """What was given (a path, a parameter, a table, a label) cannot be used."""
+    """Input (a path, a parameter, a table, a label) that cannot be used."""
 
 
 class NoRowsError(InputError):
@@ -111,7 +111,7 @@ def installed_by(extra: str) -> str:
     import shlex
     from importlib.metadata import requires
 
-    wanted = (one.partition(";") for one in requires("streameval") or ())
+    wanted = (requirement.partition(";") for requirement in requires("streameval") or ())
     names = [name.strip() for name, _, when in wanted if when.replace("'", '"').strip() == f'extra == "{extra}"']
     return f"pip install {shlex.join(names)}"
 
@@ -141,8 +141,8 @@ def outside_trouble(error: BaseException, where: object = None) -> OutsideError 
     No space left on device. Hint: nothing half-written was left behind; make room and run the same command again
     """
     text = " ".join(str(error).split())
-    known = isinstance(error, MemoryError) or getattr(error, "errno", None) in _OUTSIDE_ERRNOS
-    if not known and not any(phrase in text.lower() for phrase in _OUTSIDE_PHRASES):
+    is_recognised = isinstance(error, MemoryError) or getattr(error, "errno", None) in _OUTSIDE_ERRNOS
+    if not is_recognised and not any(phrase in text.lower() for phrase in _OUTSIDE_PHRASES):
         return None
     if isinstance(error, OSError) and error.strerror:
         text = error.strerror
@@ -168,7 +168,7 @@ def _final_name(path: object) -> str:
     return re.sub(r"\.([^/]+)\.[^./]+\.part(?=/|$)", r"\1", path_shown)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Hint at the closest of the known names, or list them.
 
     >>> did_you_mean("scor", ["item", "score"])
@@ -176,14 +176,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["item", "score"])
     'there are: item, score'
     """
-    names = list(known)
+    names = list(candidates)
     if close := closest(name, names):
         return close
     shown = ", ".join(names[:12])
     return f"there are: {shown}{' …' if len(names) > 12 else ''}" if names else "there are none"
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
+def closest(name: str, candidates: Iterable[str]) -> str | None:
     """Hint at the closest of the known names; None where none is close.
 
     Capitals and what separates words count for nothing, and a name that begins like it is close.
@@ -191,19 +191,19 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     >>> closest("scoreA", ["score_a", "score_b"]), closest("conf", ["id", "Confidence"])
     ("did you mean 'score_a'?", "did you mean 'Confidence'?")
     """
-    plain = {"".join(filter(str.isalnum, one.lower())): one for one in reversed(list(known))}
+    plain = {"".join(filter(str.isalnum, candidate.lower())): candidate for candidate in reversed(list(candidates))}
     wanted = "".join(filter(str.isalnum, name.lower()))
-    begins = sorted(one for one in plain if len(wanted) > 2 and one.startswith(wanted))
+    begins = sorted(candidate for candidate in plain if len(wanted) > 2 and candidate.startswith(wanted))
     close = [wanted] * (wanted in plain) or difflib.get_close_matches(wanted, list(plain), n=1) or begins
     return f"did you mean '{plain[close[0]]}'?" if close else None
 
 
-def of_each(asked: Iterable[AnyAsked], answer: Callable[[AnyAsked], AnyAnswer]) -> list[AnyAnswer]:
+def of_each(wanted: Iterable[AnyAsked], answer: Callable[[AnyAsked], AnyAnswer]) -> list[AnyAnswer]:
     """AnyAnswer all that is asked; one `InputError` names everything that has no answer."""
     answers, refused = [], []
-    for one in asked:
+    for item in wanted:
         try:
-            answers.append(answer(one))
+            answers.append(answer(item))
         except InputError as error:
             refused.append(error)
     if len(refused) > 1:

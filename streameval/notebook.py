@@ -36,9 +36,9 @@ class Tabular:
         return cast(Any, self).table
 
 
-def facts(caption: str, said: Mapping[str, object]) -> str:
+def facts(caption: str, values: Mapping[str, object]) -> str:
     """Write names and values as an HTML table."""
-    return table(caption, ["", ""], [[name, value] for name, value in said.items()])
+    return table(caption, ["", ""], [[name, value] for name, value in values.items()])
 
 
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -73,7 +73,9 @@ def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray,
     along = _WIDTH * np.log(tens) / max(float(np.log(last)), 1e-9)
     ticks = [(x, _HEIGHT + 12.0, "middle" if x else "start", f"{r:,}") for x, r in zip(along, tens, strict=True)]
     ticks += [(-4.0, _HEIGHT * (1 - y) + 4 * (1 - y), "end", f"{y:g}") for y in (0, 0.5, 1)]
-    marks = "".join(f'<text x="{a:.1f}" y="{b:.1f}" text-anchor="{where}">{said}</text>' for a, b, where, said in ticks)
+    marks = "".join(
+        f'<text x="{a:.1f}" y="{b:.1f}" text-anchor="{where}">{label}</text>' for a, b, where, label in ticks
+    )
     return (
         f'<svg role="img" aria-label="{escaped(title)}" viewBox="-24 -8 {_WIDTH + 32} {_HEIGHT + 24}" '
         f'width="{_WIDTH + 32}" font-size="10" font-family="sans-serif" fill="currentColor">{marks}'
@@ -84,7 +86,7 @@ def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray,
 
 
 def _points(x: FloatArray, value: FloatArray) -> str:
-    known = ~np.isnan(value)
-    x, value = x[known], value[known]
+    is_finite = ~np.isnan(value)
+    x, value = x[is_finite], value[is_finite]
     y = _HEIGHT * (1 - np.clip(value, 0, 1))
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))

@@ -59,17 +59,17 @@ def takes(
     """
 
     def declared(verb: AnyVerb) -> AnyVerb:
-        quick = [*_named(verb), *(one.name for kind in kinds for one in fields(kind))]
+        quick = [*_parameter_names(verb), *(field_of_kind.name for kind in kinds for field_of_kind in fields(kind))]
 
         @wraps(verb)
-        def checked(*given: Any, **named: Any) -> Any:
+        def checked(*positional: Any, **named: Any) -> Any:
             for name in [name for name in named if name not in quick]:
                 if name not in keywords(checked):
                     raise _unknown(checked, name, named[name])
-            given, named = tuple(map(plain, given)), {name: plain(value) for name, value in named.items()}
-            for name, value, hint in _values(verb, kinds, given, named):
+            positional, named = tuple(map(plain, positional)), {name: plain(value) for name, value in named.items()}
+            for name, value, hint in _values(verb, kinds, positional, named):
                 check_type(flag(name), value, hint)
-            return verb(*given, **named)
+            return verb(*positional, **named)
 
         def names() -> list[str]:
             return [*dict.fromkeys([*quick, *more()])]
@@ -116,42 +116,50 @@ class WholeSignature(Signature):
 
 def keywords(verb: Callable[..., Any]) -> list[str]:
     """Names of all that a function takes."""
-    names: list[str] = vars(verb)["keywords"]() if "keywords" in vars(verb) else _named(verb)
+    names: list[str] = vars(verb)["keywords"]() if "keywords" in vars(verb) else _parameter_names(verb)
     return names
 
 
 def _values(
-    verb: Callable[..., Any], kinds: Sequence[Any], given: Sequence[Any], named: Mapping[str, Any]
+    verb: Callable[..., Any], kinds: Sequence[Any], positional: Sequence[Any], named: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, Any]]:
     """Give name, value and type of all that a function is called with; an option that is None is not given."""
     parameters = signature(verb).parameters
-    for name, value in signature(verb).bind(*given, **named).arguments.items():
+    for name, value in signature(verb).bind(*positional, **named).arguments.items():
         if parameters[name].kind is Parameter.VAR_KEYWORD:
-            for key, one in value.items():
+            for key, part in value.items():
                 hints = [types_of(kind)[key] for kind in kinds if key in types_of(kind)]
-                if hints and one is not None:
-                    yield key, one, reduce(or_, hints)
+                if hints and part is not None:
+                    yield key, part, reduce(or_, hints)
             continue
         hint = eval(parameters[name].annotation, vars(modules[verb.__module__]))  # of our own files alone
-        for one in value if parameters[name].kind is Parameter.VAR_POSITIONAL else [value]:
-            yield name, one, hint
+        for part in value if parameters[name].kind is Parameter.VAR_POSITIONAL else [value]:
+            yield name, part, hint
 
 
-def _named(verb: Callable[..., Any]) -> list[str]:
-    return [one.name for one in signature(verb).parameters.values() if one.kind is not one.VAR_KEYWORD]
+def _parameter_names(verb: Callable[..., Any]) -> list[str]:
+    return [
+        parameter.name
+        for parameter in signature(verb).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    ]
 
 
 def _unknown(verb: Callable[..., Any], name: str, value: object) -> InputError:
     """Refuse a keyword that a function does not take: say how it is spelt now, which is meant, or whose it is."""
     if now := now_spelt(verb.__name__, flag(name), value):
         return InputError(f"{verb.__name__} has no option '{name}' any more", f"it is {now}")
-    functions = {one: made for one in dir(streameval) if isfunction(made := getattr(streameval, one))}
-    owners = [one for one, made in functions.items() if name in keywords(made)]
+    functions = {
+        name_of_function: function
+        for name_of_function in dir(streameval)
+        if isfunction(function := getattr(streameval, name_of_function))
+    }
+    owners = [name_of_function for name_of_function, function in functions.items() if name in keywords(function)]
     hint = f"it is an option of {', '.join(owners)}" if owners else did_you_mean(name, keywords(verb))
     return InputError(f"{verb.__name__} has no option '{name}'", hint)
 
 
-def listed(given: Any) -> tuple[str, ...]:
+def listed(value: Any) -> tuple[str, ...]:
     """Read names or numbers: several of them, one, or a text in which commas separate them.
 
     >>> listed("day, id"), listed(["a, b"]), listed(10)
@@ -160,11 +168,11 @@ def listed(given: Any) -> tuple[str, ...]:
     Raises:
         InputError: Commas with nothing between them: something may have been forgotten.
     """
-    several = given if isinstance(given, Iterable) and not isinstance(given, str) else str(given).split(",")
-    texts = [str(one).strip() for one in several]
-    if isinstance(given, str) and given.strip() and not all(texts):
-        raise InputError(f"'{given}': nothing stands on one side of a comma", "leave that comma out")
-    return tuple(one for one in texts if one)
+    several = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
+    texts = [str(part).strip() for part in several]
+    if isinstance(value, str) and value.strip() and not all(texts):
+        raise InputError(f"'{value}': nothing stands on one side of a comma", "leave that comma out")
+    return tuple(text for text in texts if text)
 
 
 _IN_WORDS: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number", str: "text",
@@ -184,9 +192,9 @@ def check_type(name: str, value: Any, hint: Any) -> None:
     words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
     if words and isinstance(value, str):
         raise InputError(f"{name} is '{value}'", did_you_mean(value, words))
-    taken = [str if get_origin(kind) is Literal else get_origin(kind) or kind for kind in kinds]
-    taken.sort(key=lambda kind: kind is Sequence)  # several of these, as it is said behind them
-    *others, last = dict.fromkeys(_IN_WORDS.get(kind, kind.__name__) for kind in taken)
+    accepted = [str if get_origin(kind) is Literal else get_origin(kind) or kind for kind in kinds]
+    accepted.sort(key=lambda kind: kind is Sequence)  # several of these, as it is said behind them
+    *others, last = dict.fromkeys(_IN_WORDS.get(kind, kind.__name__) for kind in accepted)
     wanted = f"{', '.join(others)} or {last}" if others else last
     raise InputError(f"{name} is {short(repr(value))}, not {wanted}", f"its type is {type(value).__name__}")
 
@@ -199,18 +207,18 @@ def check_types(options: Any) -> None:
 
 def _is_of(value: Any, kind: Any) -> bool:
     """Tell whether a value is of a type of an annotation; of one that says how it behaves, that is left to its use."""
-    made = get_origin(kind) or kind
-    if made is Literal:
+    origin = get_origin(kind) or kind
+    if origin is Literal:
         return value in get_args(kind)
-    behaviour = getattr(made, "_is_protocol", False) and not getattr(made, "_is_runtime_protocol", False)
-    if made in (Any, tuple) or not isinstance(made, type) or behaviour:
+    behaviour = getattr(origin, "_is_protocol", False) and not getattr(origin, "_is_runtime_protocol", False)
+    if origin in (Any, tuple) or not isinstance(origin, type) or behaviour:
         return True
     if isinstance(value, bool):  # which is a whole number to Python
-        return made is bool
-    if made is Sequence and isinstance(value, list | tuple):
-        inner = [one for hint in get_args(kind) for one in alternatives(hint)]
-        return all(isinstance(one, str) or any(_is_of(plain(one), each) for each in inner) for one in value)
-    return isinstance(value, _WIDER.get(made, made)) and not (made is Sequence and isinstance(value, str | bytes))
+        return origin is bool
+    if origin is Sequence and isinstance(value, list | tuple):
+        inner = [inner_kind for hint in get_args(kind) for inner_kind in alternatives(hint)]
+        return all(isinstance(part, str) or any(_is_of(plain(part), each) for each in inner) for part in value)
+    return isinstance(value, _WIDER.get(origin, origin)) and not (origin is Sequence and isinstance(value, str | bytes))
 
 
 def plain(value: Any) -> Any:
@@ -224,23 +232,29 @@ def plain(value: Any) -> Any:
     return float(value) if isinstance(value, Real) else value
 
 
-def own_of(kind: type[Any], given: dict[str, Any]) -> dict[str, Any]:
+def own_of(kind: type[Any], raw_options: dict[str, Any]) -> dict[str, Any]:
     """Take the options of a dataclass out of others that were given; None is not given."""
-    taken = {one.name: given.pop(one.name) for one in fields(kind) if one.name in given}
-    return {name: value for name, value in taken.items() if value is not None}
+    values = {
+        declared_option.name: raw_options.pop(declared_option.name)
+        for declared_option in fields(kind)
+        if declared_option.name in raw_options
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def own(kind: type[AnyKind], given: dict[str, Any]) -> AnyKind:
+def make_own(kind: type[AnyKind], raw_options: dict[str, Any]) -> AnyKind:
     """Take the options of a dataclass out of others that were given, and make one of them."""
-    return kind(**own_of(kind, given))
+    return kind(**own_of(kind, raw_options))
 
 
-def split(kinds: Sequence[Any], given: Mapping[str, Any], verb: str) -> list[Any]:
+def split(kinds: Sequence[Any], raw_options: Mapping[str, Any], verb: str) -> list[Any]:
     """Make each of some dataclasses from those of the options given that are its own, and refuse all others."""
-    names = [[one.name for one in fields(kind)] for kind in kinds]
-    known = [name for own in names for name in own]
-    for name in given:
-        if name not in known:
-            raise InputError(f"{verb} has no option '{name}'", did_you_mean(name, known))
-    values = [{key: given[key] for key in own if given.get(key) is not None} for own in names]
+    names = [[declared_option.name for declared_option in fields(kind)] for kind in kinds]
+    accepted = [name for accepted_here in names for name in accepted_here]
+    for name in raw_options:
+        if name not in accepted:
+            raise InputError(f"{verb} has no option '{name}'", did_you_mean(name, accepted))
+    values = [
+        {key: raw_options[key] for key in accepted_here if raw_options.get(key) is not None} for accepted_here in names
+    ]
     return [kind(**value) for kind, value in zip(kinds, values, strict=True)]

@@ -22,7 +22,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Record:
-    """What `folder/manifests/VERB.json` keeps: what was read and written."""
+    """Content of `folder/manifests/VERB.json`: what was read and written."""
 
     folder: Path
     read: dict[str, Any]

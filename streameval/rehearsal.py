@@ -56,7 +56,7 @@ class Rehearsal(ShowsItself):
             "items": self.items,
             "n_items": self.n_items,
             "source": self.source,
-            "labels": [asdict(one) for one in self.labels],
+            "labels": [asdict(forecast) for forecast in self.labels],
             "would_read": asdict(self.would_read),
             "would_write": [str(path) for path in self.would_write],
             **self.more,

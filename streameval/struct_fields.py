@@ -22,11 +22,11 @@ def with_fields(schema: pa.Schema) -> pa.Schema:
     >>> with_fields(pa.schema([("meta", pa.struct([("score", pa.float64()), ("tags", pa.list_(pa.string()))]))])).names
     ['meta', 'meta.score']
     """
-    columns, known = list(schema), set(schema.names)
+    columns, names = list(schema), set(schema.names)
     for column in schema:
         for name, kind in _fields(column.name, column.type) if _column_of(column) is None else ():
-            if name not in known:
-                known.add(name)
+            if name not in names:
+                names.add(name)
                 columns.append(pa.field(name, kind, metadata={_OF: column.name.encode()}))
     return pa.schema(columns, schema.metadata) if len(columns) > len(schema) else schema
 
@@ -90,25 +90,25 @@ def unwrapped(values: pa.ChunkedArray, depth: int) -> pa.ChunkedArray:
     return pc.struct_field(values, [0] * depth) if depth else values
 
 
-def hint_for(name: str, schema: pa.Schema, known: Iterable[str]) -> str:
+def hint_for(name: str, schema: pa.Schema, names: Iterable[str]) -> str:
     """Hint at why there is no such name among those that are known, or at the closest of them.
 
     >>> hint_for("tags.element", pa.schema([("tags", pa.list_(pa.string()))]), ["tags"])
     "'tags' is a list<item: string>: only fields with one value for each item have a name"
     """
     for field in schema:
-        found = _nested_at(field.name, field.type, name)
-        if found is not None:
-            if fields := [path for path, _ in _fields(*found)]:
-                return f"'{found[0]}' is a struct: name one of its fields, such as {fields[0]}"
-            return f"'{found[0]}' is a {found[1]}: only fields with one value for each item have a name"
-    return did_you_mean(name, known)
+        nested = _nested_at(field.name, field.type, name)
+        if nested is not None:
+            if fields := [path for path, _ in _fields(*nested)]:
+                return f"'{nested[0]}' is a struct: name one of its fields, such as {fields[0]}"
+            return f"'{nested[0]}' is a {nested[1]}: only fields with one value for each item have a name"
+    return did_you_mean(name, names)
 
 
 def _nested_at(here: str, kind: pa.DataType, name: str) -> tuple[str, pa.DataType] | None:
-    """Where a name ends in what has no name of its own: a list that it goes into, or what is nested at its end."""
+    """Find where a name ends in what has no name of its own: a list that it goes into, or what is nested at its end."""
     if not _is_nested(kind) or not f"{name}.".startswith(f"{here}."):
         return None
     if name == here or not pa.types.is_struct(kind):
         return here, kind
-    return next((found for one in kind if (found := _nested_at(f"{here}.{one.name}", one.type, name))), None)
+    return next((nested for field in kind if (nested := _nested_at(f"{here}.{field.name}", field.type, name))), None)

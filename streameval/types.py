@@ -41,9 +41,9 @@ class Promise(str):
 
     def __new__(cls, confidence: float, says: str) -> Promise:
         """Put the probability before what it is the probability of."""
-        made = super().__new__(cls, f"With probability {confidence:g}, {says}")
-        made.confidence, made.says = confidence, says
-        return made
+        promise = super().__new__(cls, f"With probability {confidence:g}, {says}")
+        promise.confidence, promise.says = confidence, says
+        return promise
 
     def only(self, condition: str) -> Promise:
         """Put a condition, such as ", if it rains", before the full stop."""
@@ -52,7 +52,7 @@ class Promise(str):
 
 @dataclass(frozen=True)
 class Claim:
-    """What a curve's bounds promise.
+    """Promise of a curve's bounds.
 
     Attributes:
         coverage: One of `STRENGTH`. "exact": lower = estimate = upper = truth; of tied items, the worst and the
@@ -212,7 +212,9 @@ class Plan(Tabular):
     @property
     def side_tables(self) -> dict[str, pa.Table]:
         """Tables beside the plan's own, by the name of their file in a study."""
-        return {name: table for name, one in SIDE_TABLES.items() if (table := getattr(self, one)) is not None}
+        return {
+            name: table for name, attribute in SIDE_TABLES.items() if (table := getattr(self, attribute)) is not None
+        }
 
     @cached_property
     def plan_id(self) -> str:
@@ -278,11 +280,11 @@ class Plan(Tabular):
     @property
     def slices(self) -> tuple[SliceRecord, ...]:
         """The slices, the largest first."""
-        return tuple(SliceRecord(**one) for one in self.notes.get("slices", ()))
+        return tuple(SliceRecord(**record) for record in self.notes.get("slices", ()))
 
     @property
     def read_from(self) -> list[str]:
-        """What its list was read from: where it lies, or what the copy in the study is of; none if it is in memory."""
+        """Source of its list: its place, or that of which the study holds a copy; none if it is in memory."""
         return self.location.get("copied", self.location).get("source") or []
 
     def with_notes(self, **notes: Any) -> Plan:
@@ -303,12 +305,12 @@ class Plan(Tabular):
     def _repr_html_(self) -> str:
         """Show in a notebook how much is to be labelled, and what speaks against it."""
         labels = self.table.num_rows
-        said: dict[str, object] = {
+        shown: dict[str, object] = {
             "items": f"{self.n_items:,}",
             "to label": f"{labels:,} ({labels / self.n_items:.2%})",
         }
-        said |= {"method": self.method, "seed": self.seed, **({"slices by": self.by} if self.by else {})}
-        return facts("Plan", {**said, **({"doubt": self.location["doubt"]} if "doubt" in self.location else {})})
+        shown |= {"method": self.method, "seed": self.seed, **({"slices by": self.by} if self.by else {})}
+        return facts("Plan", {**shown, **({"doubt": self.location["doubt"]} if "doubt" in self.location else {})})
 
 
 def _content(column: pa.Array) -> Iterator[bytes]:
@@ -324,7 +326,7 @@ def _content(column: pa.Array) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class Labels(Tabular):
-    """What is known of each planned rank, in the plan's order, and an account of every row that came in.
+    """Label of each planned rank, in the plan's order, and an account of every row that came in.
 
     Attributes:
         rank: int64 array, shape (n_planned,).

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from label_tables import flags_of
 
-from streameval.cli.picture import shown
+from streameval.cli.picture import result_lines
 from streameval.kinds.drawn_rankings import SampledRankings
 from streameval.study import Study
 from streameval.study.take_in import sources_of
@@ -28,4 +28,4 @@ def found_by(*words):
 
 def told_of(study, found):
     """What the command prints of it, on one line."""
-    return " ".join(" ".join(shown(found.lines(Path(study)))).split())
+    return " ".join(" ".join(result_lines(found.lines(Path(study)))).split())

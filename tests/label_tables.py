@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 
 import streameval
 from streameval.cli import app
-from streameval.cli.picture import shown
+from streameval.cli.picture import result_lines
 from streameval.kinds import kind_of
-from streameval.kinds.curve.evaluate import evaluated
+from streameval.kinds.curve.evaluate import evaluate_curve
 from streameval.kinds.curve.says import lines
 from streameval.labelling.fates import STORED
 from streameval.study import Study
@@ -43,7 +43,7 @@ def _small_study(n_items):
 
 def judged(study, labels=(), **options):
     """What `evaluate` finds: labels are stored, results are not."""
-    return evaluated(Study(study), sources_of(labels), kind_of(study).asked("evaluate", options))[1]
+    return evaluate_curve(Study(study), sources_of(labels), kind_of(study).parse_options("evaluate", options))[1]
 
 
 def flags_of(words):
@@ -67,12 +67,12 @@ def taken_in_by(words):
 
 def told_of(study, found):
     """What the command `evaluate` prints of what was found."""
-    return "\n".join(shown(lines(Path(study), found))) + "\n"
+    return "\n".join(result_lines(lines(Path(study), found))) + "\n"
 
 
 def taken_in(study, *labels, **options):
     """What `evaluate` says of its labels: they are stored and counted, and nothing is computed of them."""
-    folder, (columns, judging, *_) = Study(study), kind_of(study).asked("evaluate", options)
+    folder, (columns, judging, *_) = Study(study), kind_of(study).parse_options("evaluate", options)
     return take_in(folder, folder.plan(), labels, columns, judging)
 
 

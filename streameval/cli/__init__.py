@@ -63,7 +63,7 @@ app.command(
 @cache
 def flags_of(verb: str) -> set[str]:
     """Options of a verb, as they are typed; those of all verbs take a tenth of a second, and many errors look there."""
-    return {name for one in app[verb].assemble_argument_collection() for name in one.names}
+    return {name for argument in app[verb].assemble_argument_collection() for name in argument.names}
 
 
 def run(arguments: list[str]) -> int:
@@ -74,7 +74,7 @@ def run(arguments: list[str]) -> int:
     announce(None if arguments[:1] == ["compile"] else _notice)  # what was asked for needs no notice
     try:
         _refuse_empty(arguments)
-        outcome = _answered(arguments)
+        outcome = _run_command(arguments)
         sys.stdout.flush()
     except CycloptsError as error:
         return _fail(arguments, "usage", usage(flags_of, arguments, error), EXIT_INPUT)
@@ -91,7 +91,7 @@ def run(arguments: list[str]) -> int:
         if trouble is None and isinstance(error, OSError):
             trouble = unusable_path(error)
         if trouble is not None:
-            return _fail(arguments, type(trouble).__name__, _named(arguments, trouble), trouble.exit_status)
+            return _fail(arguments, type(trouble).__name__, _with_owners(arguments, trouble), trouble.exit_status)
         trace = without_secrets("".join(traceback.format_exception(error)), arguments)
         print("" if LOG.as_json else trace, file=sys.stderr, end="")
         message = f"{type(error).__name__}: {error} (please report this)"
@@ -102,7 +102,7 @@ def run(arguments: list[str]) -> int:
     return status
 
 
-def _answered(arguments: list[str]) -> Any:
+def _run_command(arguments: list[str]) -> Any:
     """Run the command; help is given at once, where the app would first read every flag of the verb once more."""
     words = [*takewhile(lambda word: word != "--", arguments)]
     if not words or words[0] in app.help_flags:
@@ -149,7 +149,7 @@ def _refuse_empty(arguments: list[str]) -> None:
             raise InputError(f"{name} is empty", "is a shell variable not set?")
 
 
-def _named(arguments: list[str], error: StreamevalError) -> str:
+def _with_owners(arguments: list[str], error: StreamevalError) -> str:
     """Say what an error says, with the verbs whose options its hint names."""
     hint = of_verb(flags_of, arguments[0], error.hint) if error.hint and arguments else error.hint
     return StreamevalError(error.what, hint).line

@@ -1,4 +1,4 @@
-"""What a verb takes, read from its file without running it: what it needs to compute would take a second to import.
+"""Declaration of a verb, read from its file without running it: what it computes with would take a second to import.
 
 Its docstring is the manual of both, and is read: a parameter is an option of the command where `Args:` has it, unless
 its text begins with "In Python"; from these words on, nothing is in help. An entry that has the name of an option of
@@ -78,13 +78,13 @@ class Declared:
 
     @cached_property
     def _function(self) -> ast.FunctionDef:
-        found = (one for one in self._file.body if isinstance(one, ast.FunctionDef) and one.name == self.name)
-        return [*found][-1]  # those before are overloads
+        functions = (node for node in self._file.body if isinstance(node, ast.FunctionDef) and node.name == self.name)
+        return [*functions][-1]  # those before are overloads
 
     @property
     def rehearses(self) -> bool:
         """Tell whether its file has a function `rehearsal`, which takes the same and changes nothing."""
-        return any(isinstance(one, ast.FunctionDef) and one.name == "rehearsal" for one in self._file.body)
+        return any(isinstance(node, ast.FunctionDef) and node.name == "rehearsal" for node in self._file.body)
 
     @cached_property
     def manual(self) -> str:
@@ -114,8 +114,8 @@ class Declared:
     @property
     def names(self) -> set[str]:
         """Names of all that it takes by name."""
-        own = {one.name for one in self.parameters if one.position is None}
-        return own | {one.name for kind in self.kinds for one in fields(kind)}
+        options = {parameter.name for parameter in self.parameters if parameter.position is None}
+        return options | {field.name for kind in self.kinds for field in fields(kind)}
 
     def help_of(self, name: str, otherwise: str = "") -> str:
         """Help of a parameter or an option."""
@@ -123,7 +123,9 @@ class Declared:
 
     def _as_typed(self, text: str) -> str:
         """Write options that a manual names in backticks as they are typed."""
-        return re.sub(r"`(\w+)`", lambda found: flag(found[1]) if found[1] in self.names else found[0], text)
+        return re.sub(
+            r"`(\w+)`", lambda name_match: flag(name_match[1]) if name_match[1] in self.names else name_match[0], text
+        )
 
     @cached_property
     def parameters(self) -> list[Parameter]:
@@ -131,20 +133,20 @@ class Declared:
         return [*self._parameters()]
 
     def _parameters(self) -> Iterator[Parameter]:
-        given = self._function.args
-        plain = [*given.posonlyargs, *given.args]
-        defaults = [None] * (len(plain) - len(given.defaults)) + [*given.defaults]
+        arguments = self._function.args
+        plain = [*arguments.posonlyargs, *arguments.args]
+        defaults = [None] * (len(plain) - len(arguments.defaults)) + [*arguments.defaults]
         leads_on = False
-        for place, (one, default) in enumerate(zip(plain, defaults, strict=True)):
-            hint = _type(one.annotation)
-            several = one.arg in ("ranking", "studies") or (place > 0 and _takes_several(hint))
+        for place, (argument, default) in enumerate(zip(plain, defaults, strict=True)):
+            hint = _type(argument.annotation)
+            several = argument.arg in ("ranking", "studies") or (place > 0 and _takes_several(hint))
             position: Literal["one", "all"] | None = None if leads_on else "all" if several else "one"
             leads_on = leads_on or several
-            yield Parameter(one.arg, hint, _value(default), position)
-        if given.vararg is not None:
-            yield Parameter(given.vararg.arg, _type(given.vararg.annotation), REQUIRED, "rest")
-        for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-            yield Parameter(one.arg, _type(one.annotation), _value(default), None)
+            yield Parameter(argument.arg, hint, _value(default), position)
+        if arguments.vararg is not None:
+            yield Parameter(arguments.vararg.arg, _type(arguments.vararg.annotation), REQUIRED, "rest")
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+            yield Parameter(argument.arg, _type(argument.annotation), _value(default), None)
 
     @cached_property
     def _takes(self) -> ast.Call | None:
@@ -156,28 +158,34 @@ class Declared:
         """Dataclasses whose options it takes."""
         homes = {alias.name: node.module for node in self._file.body if isinstance(node, ast.ImportFrom)
                  for alias in node.names}  # fmt: skip
-        names = [one.id for one in (self._takes.args if self._takes else []) if isinstance(one, ast.Name)]
+        names = [node.id for node in (self._takes.args if self._takes else []) if isinstance(node, ast.Name)]
         return [getattr(import_module(str(homes[name])), name) for name in names]
 
     @property
     def _in_python(self) -> tuple[str, ...]:
         """Options of its dataclasses that no word gives."""
         keywords = self._takes.keywords if self._takes else []
-        return tuple(next((ast.literal_eval(one.value) for one in keywords if one.arg == "in_python"), ()))
+        return tuple(next((ast.literal_eval(keyword.value) for keyword in keywords if keyword.arg == "in_python"), ()))
 
     def options(self) -> Iterator[tuple[str, type[Any], Any, Any, str]]:
         """Give each option: its name, the dataclass that declares it, its type, default and help."""
         seen = set(self._in_python)
         for kind in self.kinds:
-            for one in fields(kind):
-                if "help" in one.metadata and one.name not in seen:
-                    seen.add(one.name)
-                    hint = types_of(cast(Any, kind))[one.name]
-                    yield one.name, kind, hint, one.default, self.help_of(one.name, str(one.metadata["help"]))
+            for option in fields(kind):
+                if "help" in option.metadata and option.name not in seen:
+                    seen.add(option.name)
+                    hint = types_of(cast(Any, kind))[option.name]
+                    yield (
+                        option.name,
+                        kind,
+                        hint,
+                        option.default,
+                        self.help_of(option.name, str(option.metadata["help"])),
+                    )
 
 
 @cache
-def declared(name: str, folder: str = "verbs") -> Declared:
+def read_declaration(name: str, folder: str = "verbs") -> Declared:
     """Give what the verb of a name takes; or a command, by the folder of its file."""
     return Declared(name, folder)
 

@@ -44,11 +44,11 @@ class Defaults(Toml):
 def key_of(error: CycloptsError) -> str | None:
     """Give the key of the file that an error is about; None where it is about what was typed."""
     token = getattr(error, "token", None)
-    found = _KEY.match(token.keyword or "") if token is not None else None
-    return None if found is None else found[1].replace("][", ".")
+    match = _KEY.match(token.keyword or "") if token is not None else None
+    return None if match is None else match[1].replace("][", ".")
 
 
-def placed(verb: str, key: str, message: str) -> str:
+def with_place(verb: str, key: str, message: str) -> str:
     """Put before a message where the file has a key, which is then named as it is there."""
     named = message.replace(f"[{key}]", key).replace(f" from {Path(FILE).absolute()}", "")
     return f"{_place(verb, key)}: {named}"

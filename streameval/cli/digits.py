@@ -58,7 +58,7 @@ def run(folder: Path, tell: Callable[[str], None]) -> tuple[dict[str, Any], list
         methods = []
         for method in _STUDIES:
             tell(f"Planning labels by {method}, fetching the items, and evaluating, in {folder / _STUDIES[method]} …")
-            methods.append(_evaluated(folder, method, yields, cutoffs))
+            methods.append(_run_method(folder, method, yields, cutoffs))
     result = {
         "n_items": int(truth.size),
         "seconds": round(time.monotonic() - started, 1),
@@ -72,13 +72,13 @@ def run(folder: Path, tell: Callable[[str], None]) -> tuple[dict[str, Any], list
         "",
         *(f"{method['method']}: {sentence}" for method in methods for sentence in method["findings"]),
         "",
-        *(f"Report of {one['method']}: {one['report']}" for one in methods),
+        *(f"Report of {method['method']}: {method['report']}" for method in methods),
         f"Tasks as people would get them: {folder / 'tasks.html'}",
     ]
     return result, lines
 
 
-def _evaluated(folder: Path, method: str, yields: Int64Array, cutoffs: list[int]) -> dict[str, Any]:
+def _run_method(folder: Path, method: str, yields: Int64Array, cutoffs: list[int]) -> dict[str, Any]:
     """Plan, select and evaluate by a method at its defaults, as JSON-ready facts."""
     study = folder / _STUDIES[method]
     planned = plan(str(folder / "ranking"), study, method=method, seed=_SEED)  # in stored order, as the truth is

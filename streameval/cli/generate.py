@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 from cyclopts import Group
 from cyclopts import Parameter as Flag
 
-from streameval.cli.declared import REQUIRED, Declared, Parameter, declared
+from streameval.cli.declared import REQUIRED, Declared, Parameter, read_declaration
 from streameval.cli.options import SeveralNames, Switch, flag_type
 from streameval.cli.output import Output, progress
 from streameval.cli.panels import of_verb, panel_of
@@ -42,36 +42,40 @@ _SEVERAL = Annotated[list[str] | None, Flag(consume_multiple=1, negative_iterabl
 
 def command_of(name: str) -> Callable[..., int | None]:
     """Make the command of a verb."""
-    verb = declared(name)
+    verb = read_declaration(name)
     signature = inspect.Signature([*_parameters(verb)])
-    usual = {name: one.default for name, one in signature.parameters.items() if one.kind is one.KEYWORD_ONLY}
+    usual = {
+        name: parameter.default
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
 
     def run(*positional: Any, **named: Any) -> int | None:
         words = signature.bind(*positional, **named).arguments
         output, rehearsed = words.pop("output", Output()), words.pop("dry_run", False)
         changed = {key: SWITCHES[key] if value is True and key in SWITCHES else value for key, value in words.items()
                    if key not in usual or value != usual[key]}  # fmt: skip
-        return _called(verb, changed, output, rehearsed)
+        return _call_verb(verb, changed, output, rehearsed)
 
     run.__name__ = name
     run.__doc__ = verb.about
     vars(run)["__signature__"] = signature
-    run.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
+    run.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return run
 
 
-def _called(verb: Declared, words: dict[str, Any], output: Output, rehearsed: bool) -> int | None:
+def _call_verb(verb: Declared, words: dict[str, Any], output: Output, rehearsed: bool) -> int | None:
     """Call the verb, and say what came of it."""
     module = import_module(f"streameval.verbs.{verb.name}")
     function = module.rehearsal if rehearsed else getattr(module, verb.name)
-    takes = {one.name for one in verb.parameters}
+    takes = {parameter.name for parameter in verb.parameters}
     began = time.monotonic()
-    with _held(verb.name, words):
+    with _hold_study(verb.name, words):
         with progress(_STEPS.get(verb.name, verb.name), output) if "progress" in takes else nullcontext() as bar:
             before = {"before": module.before(**words)} if hasattr(module, "before") and not rehearsed else {}
             ours = {"progress": bar, "served": lambda where: output.meanwhile("served", where.printed), **_UNPRINTED}
             ours = {name: value for name, value in ours.items() if name in takes}
-            result = function(*_positional(verb, words), **_named(verb, words), **ours)
+            result = function(*_positional(verb, words), **_named_words(verb, words), **ours)
         seconds = round(time.monotonic() - began, 3)
         arguments = _unsaid(verb) | words | before
         printed: Printed = result.printed if rehearsed else module.printed(result, **arguments)
@@ -82,11 +86,13 @@ def _called(verb: Declared, words: dict[str, Any], output: Output, rehearsed: bo
 
 def _unsaid(verb: Declared) -> dict[str, Any]:
     """Give what a verb takes where nothing is typed, by name."""
-    words = {one.name: () for one in verb.parameters if one.position in ("all", "rest")}
-    return words | {one.name: one.default for one in verb.parameters if one.default is not REQUIRED}
+    words = {parameter.name: () for parameter in verb.parameters if parameter.position in ("all", "rest")}
+    return words | {
+        parameter.name: parameter.default for parameter in verb.parameters if parameter.default is not REQUIRED
+    }
 
 
-def _held(name: str, words: Mapping[str, Any]) -> AbstractContextManager[Any]:
+def _hold_study(name: str, words: Mapping[str, Any]) -> AbstractContextManager[Any]:
     """Keep others from changing the study until its record is written."""
     if name not in _HOLDS:
         return nullcontext()
@@ -109,36 +115,40 @@ def _log(name: str, printed: Printed, seconds: float, output: Output) -> None:
 
 def _positional(verb: Declared, words: Mapping[str, Any]) -> Iterator[Any]:
     """Give the words that stand without a name, as the verb takes them."""
-    for one in verb.parameters:
-        if one.position == "one" and one.name in words:
-            yield words[one.name]
-        elif one.position == "all" and (one.name in words or one.default is REQUIRED):
-            yield list(words.get(one.name, ()))
-        elif one.position == "rest":
-            yield from words.get(one.name, ())
+    for parameter in verb.parameters:
+        if parameter.position == "one" and parameter.name in words:
+            yield words[parameter.name]
+        elif parameter.position == "all" and (parameter.name in words or parameter.default is REQUIRED):
+            yield list(words.get(parameter.name, ()))
+        elif parameter.position == "rest":
+            yield from words.get(parameter.name, ())
 
 
-def _named(verb: Declared, words: Mapping[str, Any]) -> dict[str, Any]:
-    where = {one.name: one.position for one in verb.parameters}
+def _named_words(verb: Declared, words: Mapping[str, Any]) -> dict[str, Any]:
+    where = {parameter.name: parameter.position for parameter in verb.parameters}
     return {name: value for name, value in words.items() if where.get(name) is None}
 
 
 def _parameters(verb: Declared) -> Iterator[inspect.Parameter]:
     """Give the parameters of the command: words first, then options, then those of all commands."""
-    own = [one for one in verb.parameters if one.name not in _OURS and one.name in verb.helps]
+    ours = [parameter for parameter in verb.parameters if parameter.name not in _OURS and parameter.name in verb.helps]
     places = {"one": inspect.Parameter.POSITIONAL_ONLY, "all": inspect.Parameter.VAR_POSITIONAL,
               "rest": inspect.Parameter.VAR_POSITIONAL}  # fmt: skip
-    words = [one for one in own if one.position is not None]
-    alone = [one.position for one in words] == ["one"]
-    for one in words:
-        kind = places[one.position or "one"]
-        hint = _word(one, False) if one.position == "one" else _item(one.hint)
-        yield _parameter(one.name, kind, hint, one.default if one.position == "one" else REQUIRED, verb)
-    for one in own:
-        if one.position is None:
-            yield _parameter(one.name, inspect.Parameter.KEYWORD_ONLY, _word(one, alone), one.default, verb)
+    words = [parameter for parameter in ours if parameter.position is not None]
+    alone = [parameter.position for parameter in words] == ["one"]
+    for parameter in words:
+        kind = places[parameter.position or "one"]
+        hint = _word(parameter, False) if parameter.position == "one" else _item(parameter.hint)
+        yield _parameter(
+            parameter.name, kind, hint, parameter.default if parameter.position == "one" else REQUIRED, verb
+        )
+    for parameter in ours:
+        if parameter.position is None:
+            yield _parameter(
+                parameter.name, inspect.Parameter.KEYWORD_ONLY, _word(parameter, alone), parameter.default, verb
+            )
     yield from _options(verb)
-    if any(one.name == "engine" for one in verb.parameters):
+    if any(parameter.name == "engine" for parameter in verb.parameters):
         yield _flag("engine", str, "local", _ENGINE, None)
     if verb.rehearses:
         yield _flag("dry_run", Switch, False, _DRY_RUN, None)
@@ -161,22 +171,22 @@ def _parameter(name: str, kind: Any, hint: Any, default: Any, verb: Declared) ->
 
         *others, last = methods()
         help = help.replace("METHODS", f"{', '.join(others)} or {last}")
-    typed = Annotated[hint, Flag(help=help, **_grouped(of_verb(verb.name, name)), **_renamed(name))]
+    typed = Annotated[hint, Flag(help=help, **_flag_groups(of_verb(verb.name, name)), **_flag_names(name))]
     return inspect.Parameter(name, kind, annotation=typed, default=usual)
 
 
 def _flag(name: str, hint: Any, default: Any, help: str, panel: Group | None) -> inspect.Parameter:
     shown = {"show_default": ",".join} if isinstance(default, tuple) else {}
-    typed = Annotated[hint, Flag(help=help, **_grouped(panel), **shown, **_renamed(name))]
+    typed = Annotated[hint, Flag(help=help, **_flag_groups(panel), **shown, **_flag_names(name))]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=typed, default=default)
 
 
-def _grouped(panel: Group | None) -> dict[str, Group]:
+def _flag_groups(panel: Group | None) -> dict[str, Group]:
     """Panel of a flag, where it is not that of the verb."""
     return {} if panel is None else {"group": panel}
 
 
-def _renamed(name: str) -> dict[str, str]:
+def _flag_names(name: str) -> dict[str, str]:
     """Name of a flag, where it is not that of its option."""
     return {} if flag(name) == f"--{name.replace('_', '-')}" else {"name": flag(name)}
 
@@ -186,10 +196,10 @@ def _item(hint: Any) -> Any:
     return Path if "PathLike" in str(hint) else str
 
 
-def _word(one: Parameter, alone: bool) -> Any:
+def _word(parameter: Parameter, alone: bool) -> Any:
     """Type of what is typed for a parameter; several words where nothing else could be meant by the second."""
-    kinds = alternatives(one.hint)
-    optional = type(None) in get_args(one.hint) or one.default in (None, ())
+    kinds = alternatives(parameter.hint)
+    optional = type(None) in get_args(parameter.hint) or parameter.default in (None, ())
     if any(get_origin(kind) is os.PathLike or kind is os.PathLike for kind in kinds):
         typed: Any = Path
     elif Any in kinds and any("Sequence" in str(kind) for kind in kinds):
@@ -199,5 +209,5 @@ def _word(one: Parameter, alone: bool) -> Any:
     elif any("Sequence" in str(kind) or "Iterable" in str(kind) for kind in kinds) and str not in kinds:
         typed = SeveralNames
     else:
-        typed = str if str in kinds or Any in kinds else flag_type(one.hint)
+        typed = str if str in kinds or Any in kinds else flag_type(parameter.hint)
     return typed | None if optional and typed in (Path, str) else typed

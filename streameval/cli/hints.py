@@ -41,13 +41,13 @@ def options_in(hint: str) -> Iterator[tuple[str, str | None]]:
 
 
 def unknown(flags_of: FlagsOf, verb: str, option: str, value: str = "VALUE") -> str:
-    """What is wrong with an option that a verb lacks: what it is now, whose it is, or one that is spelt nearly so."""
-    known = sorted({name for name in flags_of(verb) if name.startswith("--")} | {"--help"})
+    """Explain an unknown option: its new spelling, the verb that has it, or one spelt alike."""
+    flags = sorted({name for name in flags_of(verb) if name.startswith("--")} | {"--help"})
     if now := now_spelt(verb, option, value):
         return f"{verb} has no option {option} any more. Hint: it is {with_flags(now)}"
     if option == "-":
         return f"{verb} reads no standard input. Hint: write it to a file, and name that"
-    near = get_close_matches(option.strip("-"), [name.strip("-") for name in known], n=1, cutoff=_NEAR)
+    near = get_close_matches(option.strip("-"), [name.strip("-") for name in flags], n=1, cutoff=_NEAR)
     if whose := _whose(flags_of, option):
         hint = f"{option} is an option of {whose}"
     elif near:

@@ -21,7 +21,7 @@ Level = Literal["info", "warning", "error"]
 
 @dataclass
 class Log:
-    """How the command under way logs.
+    """Log of the command under way.
 
     Attributes:
         as_json: `--log json`.
@@ -40,10 +40,10 @@ class Log:
 
     def understood(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
         """Take what the words and the defaults file come to: `cyclopts` calls it before a command runs."""
-        given = {one.field_info.name: _values(one) for one in arguments if one.tokens}
-        self.as_json = given.get("log", [""])[-1] == "json"
-        self.quiet = given.get("quiet", [""])[-1].lower() == "true"
-        studies = given.get("study") or given.get("studies") or []
+        typed = {argument.field_info.name: _values(argument) for argument in arguments if argument.tokens}
+        self.as_json = typed.get("log", [""])[-1] == "json"
+        self.quiet = typed.get("quiet", [""])[-1].lower() == "true"
+        studies = typed.get("study") or typed.get("studies") or []
         self.study = studies[0] if len(studies) == 1 else None
 
     def write(self, event: str, level: Level = "info", **facts: Any) -> None:
@@ -64,10 +64,10 @@ def finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
-    return [finite(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: finite(part) for key, part in value.items()}
+    return [finite(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _values(argument: Argument) -> list[str]:
     """Say what was typed for an argument; a flag without a value is true."""
-    return [one.value or str(one.implicit_value) for one in argument.tokens]
+    return [token.value or str(token.implicit_value) for token in argument.tokens]

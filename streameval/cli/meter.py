@@ -1,4 +1,4 @@
-"""How far a command is: a bar on a terminal, events under `--log json`, and nothing otherwise."""
+"""Progress of a command: a bar on a terminal, events under `--log json`, and nothing otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How types of options become types of flags."""
+"""Types of flags from types of options."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from streameval.options import alternatives, listed
 from streameval.text.numbers import whole_number
 
 
-def whole(kind: Any, tokens: Sequence[Any]) -> int:
+def read_whole(kind: Any, tokens: Sequence[Any]) -> int:
     """Read a whole number, as `whole_number` does."""
     return whole_number(tokens[0].value)
 
 
 def names(kind: Any, tokens: Sequence[Any]) -> tuple[str, ...]:
     """Read names that are separated by commas, or given one after another."""
-    return tuple(one for token in tokens for one in listed(token.value))
+    return tuple(name for token in tokens for name in listed(token.value))
 
 
-Whole = Annotated[int, Parameter(converter=whole)]
+Whole = Annotated[int, Parameter(converter=read_whole)]
 Switch = Annotated[bool, Parameter(negative="", show_default=False)]
 # pydantic checks this
 SeveralNames = Annotated[tuple[str, ...] | None, Parameter(converter=names, n_tokens=1, negative="")]

@@ -1,4 +1,4 @@
-"""What commands print: one JSON object, or text; a progress bar on a terminal and nothing otherwise."""
+"""Output of commands: one JSON object, or text; a progress bar on a terminal and nothing otherwise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streameval.cli.log import LOG, finite
 from streameval.cli.meter import Meter, bar
 from streameval.cli.options import Switch
 from streameval.cli.panels import COMMON
-from streameval.cli.picture import TerminalLine, shown
+from streameval.cli.picture import TerminalLine, result_lines
 from streameval.options import option
 from streameval.text import json_safe, printable
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group=COMMON)
 @dataclass(frozen=True)
 class Output:
-    """How to print."""
+    """Options of printing that every command has."""
 
     json: Switch = option(False, "Print one JSON object and nothing else.")
     log: Literal["text", "json"] = option("text", "Events and errors on stderr as text or JSON lines.")
@@ -43,7 +43,7 @@ class Output:
 
     def print(self, printed: Printed) -> None:
         """Print what a verb returned."""
-        self.say(dict(printed.facts), () if self.json else shown(printed.lines))
+        self.say(dict(printed.facts), () if self.json else result_lines(printed.lines))
 
     def meanwhile(self, name: str, printed: Printed) -> None:
         """Print what is so as long as the verb runs: with --json standard output is for the one object at the end."""

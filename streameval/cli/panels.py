@@ -52,11 +52,11 @@ class Flowing:
         DefaultFormatter().render_usage(console, options, usage)
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
-        """Draw it, without what is refused beside what was asked."""
+        """Render a help panel without inapplicable options."""
         from cyclopts.help.formatters import DefaultFormatter
         from rich.text import Text
 
-        panel = panel.copy(entries=[one for one in panel.entries if not _refused & {*one.positive_names}])
+        panel = panel.copy(entries=[entry for entry in panel.entries if not _refused & {*entry.positive_names}])
         if not panel.entries:
             return
         for entry in panel.entries:
@@ -69,19 +69,19 @@ class Flowing:
 class Verbs:
     """Draws the verbs of a group: each with what a person gets by it, one to a line or two."""
 
-    def __init__(self, beside: int) -> None:
+    def __init__(self, n_columns: int) -> None:
         """Put so many beside one another, where the terminal is wide enough."""
-        self._beside = beside
+        self._beside = n_columns
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         """Draw them."""
-        names = [one.names[0] for one in panel.entries]
+        names = [entry.names[0] for entry in panel.entries]
         width = max(map(len, names)) + 2
-        cells = [f"{name:{width}}{one.description.primary_renderable.plain.removesuffix('.')}"
-                 for name, one in zip(names, panel.entries, strict=True)]  # fmt: skip
+        cells = [f"{name:{width}}{entry.description.primary_renderable.plain.removesuffix('.')}"
+                 for name, entry in zip(names, panel.entries, strict=True)]  # fmt: skip
         half = max(map(len, cells)) + 2
-        beside = self._beside if self._beside * half < console.width else 1
-        rows = -(-len(cells) // beside)
+        n_columns = self._beside if self._beside * half < console.width else 1
+        rows = -(-len(cells) // n_columns)
         lines = ["".join(f"{cell:{half}}" for cell in cells[at::rows]).rstrip() for at in range(rows)]
         console.print("\n".join([str(panel.title), *(f"  {line}" for line in lines)]), markup=False, highlight=False)
 

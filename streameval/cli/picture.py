@@ -1,4 +1,4 @@
-"""What is said of results, as a terminal shows it: lines, tables, and a small picture of a curve."""
+"""Results on a terminal: lines, tables, and a small picture of a curve."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from streameval.reporting.text import Columns, Paragraph, Picture, aligned
+from streameval.reporting.text import Columns, Paragraph, Picture, align
 from streameval.text import printable
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ class TerminalLine(str):
     """A line that was drawn for the terminal: its escapes are ours."""
 
 
-def shown(said: Iterable[Paragraph]) -> list[str]:
+def result_lines(statements: Iterable[Paragraph]) -> list[str]:
     """Lines of what is said of results."""
     lines: list[str] = []
-    for statement in said:
+    for statement in statements:
         if isinstance(statement, Columns):
             lines += columns(statement.head, statement.cells())
         else:
@@ -32,10 +32,10 @@ def shown(said: Iterable[Paragraph]) -> list[str]:
 
 def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Align cells to the right, the first column to the left; on a terminal, draw a table."""
-    return _drawn(head, rows) if sys.stdout.isatty() else aligned(head, rows)
+    return _picture_lines(head, rows) if sys.stdout.isatty() else align(head, rows)
 
 
-def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _picture_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table

@@ -32,7 +32,7 @@ def as_table(table: pa.Table) -> list[str]:
     if not table.num_columns:
         return []
     rows = table.num_rows if not sys.stdout.isatty() else min(table.num_rows, _SHOWN)
-    cells = [[_cell(one) for one in column] for column in _values(table.slice(0, rows))]
+    cells = [[_cell(value) for value in column] for column in _values(table.slice(0, rows))]
     wide = _fitting(table.column_names, cells) if sys.stdout.isatty() else table.num_columns
     lines = columns(table.column_names[:wide], [list(row) for row in zip(*cells[:wide], strict=True)])
     if rows < table.num_rows:
@@ -48,7 +48,7 @@ def _fitting(names: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
 
     room = shutil.get_terminal_size().columns
     for i, (name, column) in enumerate(zip(names, cells, strict=True)):
-        room -= max(cell_len(printable(one)) for one in (name, *column)) + 3
+        room -= max(cell_len(printable(cell)) for cell in (name, *column)) + 3
         if room < 0:
             return max(i, 1)
     return len(names)
@@ -69,7 +69,7 @@ def _write_csv(table: pa.Table, file: IO[str], shown: Callable[[str], str]) -> N
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([shown(name) for name in table.column_names])
     for row in zip(*_values(table), strict=True):
-        writer.writerow([_csv_cell(one, shown) for one in row])
+        writer.writerow([_csv_cell(value, shown) for value in row])
 
 
 def _csv_cell(value: Any, shown: Callable[[str], str]) -> str:
@@ -124,13 +124,13 @@ def _values(table: pa.Table) -> list[list[Any]]:
 def _word(value: Any) -> str | None:
     """Text of a value; bytes as DuckDB writes them."""
     if isinstance(value, bytes):
-        return "".join(chr(one) if 32 <= one < 127 and one != 92 else f"\\x{one:02X}" for one in value)
+        return "".join(chr(byte) if 32 <= byte < 127 and byte != 92 else f"\\x{byte:02X}" for byte in value)
     return None if value is None else str(value)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_cell(one)}" for key, one in value.items())
+        return ", ".join(f"{key} {_cell(part)}" for key, part in value.items())
     if isinstance(value, list):
         return f"[{', '.join(map(_cell, value))}]"
     return "NULL" if value is None else str(_word(value))
@@ -139,9 +139,9 @@ def _cell(value: Any) -> str:
 def _plain(value: Any) -> Any:
     """Only what JSON has."""
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(part) for key, part in value.items()}
     if type(value) in (list, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, Decimal):  # sums of integers are decimals to Arrow
         return int(value) if value.as_tuple().exponent == 0 else float(value)
     return value if isinstance(value, bool | int | float) else _word(value)

@@ -1,4 +1,4 @@
-"""What is wrong with a command that the parser refuses, in one line: what, and the command as it is to be."""
+"""Errors about a command that the parser refuses, in one line: what is wrong, and the command as it should be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from streameval.cli.defaults import key_of, placed
+from streameval.cli.defaults import key_of, with_place
 from streameval.cli.hints import VERBS, FlagsOf, unknown
 from streameval.errors import did_you_mean
 from streameval.text.options import flag
@@ -29,9 +29,9 @@ def usage(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> str:
         return _of_words(flags_of, arguments, error)
     if isinstance(error, UnknownOptionError):
         if (option := flag(key)) in flags_of(verb):  # as Python calls it
-            return placed(verb, key, f"{verb} has no option {key}. Hint: here it is '{option.removeprefix('--')}'")
-        return placed(verb, key, unknown(flags_of, verb, option))
-    return placed(verb, key, " ".join(str(error).split()))
+            return with_place(verb, key, f"{verb} has no option {key}. Hint: here it is '{option.removeprefix('--')}'")
+        return with_place(verb, key, unknown(flags_of, verb, option))
+    return with_place(verb, key, " ".join(str(error).split()))
 
 
 def _of_words(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> str:
@@ -48,8 +48,8 @@ def _of_words(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> 
         return f"nothing takes '{extra}'. Hint: options go by name; `streameval {verb} --help` lists them"
     if isinstance(error, MissingArgumentError) and error.argument is not None:
         if error.keyword is not None:
-            return f"{verb} {error.keyword} has no value. Hint: {_completed(arguments, error.keyword)}"
-        return f"{verb} needs {error.argument.name}. Hint: {_whole(arguments, error)}"
+            return f"{verb} {error.keyword} has no value. Hint: {_with_value(arguments, error.keyword)}"
+        return f"{verb} needs {error.argument.name}. Hint: {_whole_command(arguments, error)}"
     if isinstance(error, RepeatArgumentError):
         return f"{verb} takes {error.token.keyword} once. Hint: `streameval {verb} --help` says what it takes"
     if isinstance(error, UnknownCommandError):
@@ -64,7 +64,7 @@ def _typed_after(arguments: list[str], option: str) -> str:
     return next((word for word in [*typed, *after] if not word.startswith("-")), "VALUE")
 
 
-def _whole(arguments: list[str], error: MissingArgumentError) -> str:
+def _whole_command(arguments: list[str], error: MissingArgumentError) -> str:
     """The command with what it lacks; an example of it where nothing but the verb was typed."""
     name = error.argument.name if error.argument is not None else ""
     verb, *typed = arguments
@@ -98,7 +98,7 @@ def _is_new_folder(word: str) -> bool:
     return not (Path(word).exists() or re.search(r"[:*?\[]", word))
 
 
-def _completed(arguments: list[str], option: str) -> str:
+def _with_value(arguments: list[str], option: str) -> str:
     """The command with a value behind an option that was typed without one."""
     at = len(arguments) - 1 - arguments[::-1].index(option) if option in arguments else len(arguments)
     before, after = arguments[:at], arguments[at + 1 :]

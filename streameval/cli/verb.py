@@ -28,10 +28,10 @@ class Verb(App):
             return super().assemble_argument_collection(
                 default_parameter=default_parameter, parse_docstring=parse_docstring
             )
-        made = vars(self).setdefault("made", {})
-        if parse_docstring not in made:
-            made[parse_docstring] = super().assemble_argument_collection(parse_docstring=parse_docstring)
-        return _without_values(made[parse_docstring])
+        by_docstring = vars(self).setdefault("made", {})
+        if parse_docstring not in by_docstring:
+            by_docstring[parse_docstring] = super().assemble_argument_collection(parse_docstring=parse_docstring)
+        return _without_values(by_docstring[parse_docstring])
 
 
 def _without_values(flags: ArgumentCollection) -> ArgumentCollection:
@@ -39,7 +39,7 @@ def _without_values(flags: ArgumentCollection) -> ArgumentCollection:
     copies = {id(one): copy(one) for one in flags}
 
     def copied(those: ArgumentCollection) -> ArgumentCollection:
-        return ArgumentCollection(copies[id(one)] for one in those)  # type: ignore[no-untyped-call]
+        return ArgumentCollection(copies[id(flag)] for flag in those)  # type: ignore[no-untyped-call]
 
     for one in copies.values():
         one.tokens = []

@@ -108,10 +108,10 @@ def kind_of(source: Any) -> ModuleType | None:
         return None
     from streameval.labelling.readers import is_address
 
-    if isinstance(source, list | tuple) and (query := next((one for one in source if is_address(one)), None)):
+    if isinstance(source, list | tuple) and (query := next((part for part in source if is_address(part)), None)):
         raise InputError(f"{query}: a query is a list by itself", "quote it: 'duckdb:FILE#SELECT id, score FROM t'")
     kinds = (importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
-    return next((one for one in kinds if "accepts" in vars(one) and one.accepts(source)), None)
+    return next((reader for reader in kinds if "accepts" in vars(reader) and reader.accepts(source)), None)
 
 
 def open_list(source: Any, kind: ModuleType, options: RankingOptions) -> AbstractContextManager[Unread]:
@@ -119,8 +119,8 @@ def open_list(source: Any, kind: ModuleType, options: RankingOptions) -> Abstrac
     (source,) = source if isinstance(source, list | tuple) and len(source) == 1 else (source,)
     if options.where is not None:
         raise InputError("--where chooses Parquet files by partition", "choose rows in a query, or before")
-    found: AbstractContextManager[Unread] = kind.open_list(source, options)
-    return found
+    opened: AbstractContextManager[Unread] = kind.open_list(source, options)
+    return opened
 
 
 def _is_stored(source: Any) -> bool:
@@ -142,6 +142,6 @@ def rows_at_once(row_bytes: float) -> int:
 
 def paths_of(source: Any) -> list[str]:
     """Paths or addresses of a source; none where it is another thing."""
-    given = source if isinstance(source, list | tuple) else [source]
-    named = all(isinstance(one, str | os.PathLike) for one in given)
-    return [os.fspath(one) for one in given] if named else []
+    parts = source if isinstance(source, list | tuple) else [source]
+    named = all(isinstance(part, str | os.PathLike) for part in parts)
+    return [os.fspath(part) for part in parts] if named else []

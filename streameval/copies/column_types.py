@@ -23,7 +23,7 @@ _SAMPLE = 2048
 
 @dataclass(frozen=True)
 class ColumnTypes:
-    """What the columns of a file, or of several, may be.
+    """Types that the columns of a file, or of several, may be of.
 
     Attributes:
         fits: By name the types that fit every value, the one to take first; None where there is no value.
@@ -44,10 +44,10 @@ class ColumnTypes:
         )
 
 
-def _both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return tuple(kind for kind in one if kind in other)
+def _both(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return tuple(kind for kind in first if kind in second)
 
 
 def column_names(opened: Opened) -> list[str]:
@@ -66,21 +66,25 @@ def types_of(connection: Connection, opened: Opened, score: str | None, nan: str
     if score is not None and score not in names:
         raise InputError(f"{opened.name}: there is no column '{score}'", did_you_mean(score, names))
     some = f"(SELECT * FROM se_given LIMIT {_SAMPLE})"
-    asked: dict[str, tuple[str, ...]] = {name: _SCORES if name == score else _KINDS for name in names}
-    sampled, _ = _fitting(connection, some, aliases, asked, score)
+    candidates: dict[str, tuple[str, ...]] = {name: _SCORES if name == score else _KINDS for name in names}
+    sampled, _ = _fitting(connection, some, aliases, candidates, score)
     # a type that does not fit the sampled rows is not tried again
-    left = {name: asked[name] if kinds is None else kinds for name, kinds in sampled.fits.items()}
-    found, missing = _fitting(connection, "se_given", aliases, left, score)
-    if score is not None and (found.fits[score] == () or missing[score]):
-        _refuse_scores(connection, opened, (score, aliases[score]), found.fits[score] == (), nan)
-    return found
+    left = {name: candidates[name] if kinds is None else kinds for name, kinds in sampled.fits.items()}
+    fitting, missing = _fitting(connection, "se_given", aliases, left, score)
+    if score is not None and (fitting.fits[score] == () or missing[score]):
+        _refuse_scores(connection, opened, (score, aliases[score]), fitting.fits[score] == (), nan)
+    return fitting
 
 
 def _fitting(
-    connection: Connection, rows: str, aliases: dict[str, str], asked: dict[str, tuple[str, ...]], score: str | None
+    connection: Connection,
+    rows: str,
+    aliases: dict[str, str],
+    candidates: dict[str, tuple[str, ...]],
+    score: str | None,
 ) -> tuple[ColumnTypes, dict[str, int]]:
     """Tell which types fit the values of some rows, and how many values are missing in each column."""
-    tried = [(name, kind) for name, kinds in asked.items() for kind in kinds]
+    tried = [(name, kind) for name, kinds in candidates.items() for kind in kinds]
     mismatches = [_mismatches(quote(aliases[name]), kind, name == score) for name, kind in tried]
     there = [f"count({_present(quote(alias), name == score)})" for name, alias in aliases.items()]
     query = f"SELECT count(*), {', '.join([*there, *mismatches])} FROM {rows}"

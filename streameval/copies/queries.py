@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from streameval.copies import rows_at_once
 from streameval.copies.streams import RowsOnce
-from streameval.labelling.duckdb_session import connected, in_batches, one_line_errors
+from streameval.labelling.duckdb_session import in_batches, one_line_errors, open_session
 from streameval.labelling.readers import ROW, is_address, open_source
-from streameval.labelling.readers.adbc import SCHEMES, answered
+from streameval.labelling.readers.adbc import SCHEMES, answer_batches
 from streameval.rows.options import RankingOptions
 from streameval.stores.temporary import temporary_folder
 from streameval.text.credentials import masked_source
@@ -36,19 +36,19 @@ def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
 @contextmanager
 def _answer(source: str, name: str, options: RankingOptions) -> Iterator[pa.RecordBatchReader]:
     if source.partition(":")[0] in SCHEMES:
-        with answered(source) as reader:
+        with answer_batches(source) as reader:
             yield reader
         return
     memory = f"{max(256, int(options.memory * 500))}MB"
     with (
         temporary_folder("streameval-work") as spill,
-        connected(str(spill), memory) as connection,
+        open_session(str(spill), memory) as connection,
         one_line_errors(name, "correct the query"),
     ):
-        asked = open_source(connection, source)
+        opened = open_source(connection, source)
         rows = connection.sql(f"SELECT * EXCLUDE ({ROW}) FROM se_given")
         reader = in_batches(rows, rows_at_once(256))
         yield pa.RecordBatchReader.from_batches(
-            pa.schema([field.with_name(name) for field, name in zip(reader.schema, asked.columns, strict=True)]),
-            (batch.rename_columns(list(asked.columns)) for batch in reader),
+            pa.schema([field.with_name(name) for field, name in zip(reader.schema, opened.columns, strict=True)]),
+            (batch.rename_columns(list(opened.columns)) for batch in reader),
         )

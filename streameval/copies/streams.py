@@ -32,13 +32,13 @@ def accepts(source: Any) -> bool:
 @contextmanager
 def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
     """Ask for the rows."""
-    made = _reader_of(source) or (lambda: pa.RecordBatchReader.from_stream(source))
-    yield RowsOnce((IN_MEMORY,), options, call_library(_NAME, made))
+    make_reader = _reader_of(source) or (lambda: pa.RecordBatchReader.from_stream(source))
+    yield RowsOnce((IN_MEMORY,), options, call_library(_NAME, make_reader))
 
 
 def _reader_of(source: Any) -> Any:
     """Give what makes a reader of things that give rows in batches, where the Arrow protocol may hold all of them."""
-    duckdb, polars, datasets = (sys.modules.get(one) for one in ("duckdb", "polars", "pyarrow.dataset"))
+    duckdb, polars, datasets = (sys.modules.get(library) for library in ("duckdb", "polars", "pyarrow.dataset"))
     if duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation):
         return lambda: in_batches(source, _AT_ONCE)
     if datasets is not None and isinstance(source, datasets.Dataset):

@@ -16,7 +16,7 @@ import pyarrow as pa
 from streameval.copies import Unread, paths_of, rows_at_once, trec
 from streameval.copies.column_types import ColumnTypes, column_names, refuse_odd_head, typed, types_of
 from streameval.errors import InputError, NoRowsError
-from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
+from streameval.labelling.duckdb_session import Connection, in_batches, one_line_errors, open_session
 from streameval.labelling.hints import cells
 from streameval.labelling.readers import ROW, Opened, file_digest, is_address, open_bytes, open_source
 from streameval.parquet.files import below, has_pattern, in_file_order, is_text, matching
@@ -57,14 +57,14 @@ def _reads_as_text(path: str) -> bool:
         first = head.removeprefix(b"\xef\xbb\xbf").splitlines()[0].decode()
     except (OSError, EOFError, IndexError, UnicodeDecodeError):
         return False
-    return b"\0" not in head and not head.startswith(b"PAR1") and any(one in first for one in ",\t;|{[")
+    return b"\0" not in head and not head.startswith(b"PAR1") and any(separator in first for separator in ",\t;|{[")
 
 
 def _files(path: str, file_order: str | None) -> list[str]:
     """Files that a path means, in the order that makes their rows the ranking."""
     if os.path.isdir(path):
         names = sorted(filter(is_text, below(path)))
-        return [os.path.join(path, one) for one in in_file_order(names, path, file_order)]
+        return [os.path.join(path, name) for name in in_file_order(names, path, file_order)]
     if is_remote(path) or os.path.exists(path) or not has_pattern(path):
         return [path]
     return in_file_order(matching(path), path, file_order)
@@ -73,14 +73,14 @@ def _files(path: str, file_order: str | None) -> list[str]:
 @contextmanager
 def open_list(source: Any, options: RankingOptions) -> Iterator[Texts]:
     """Find the files; those of an object store are copied to this machine for a while."""
-    given = [file for path in paths_of(source) for file in _files(path, options.order_of_files)]
+    paths = [file for path in paths_of(source) for file in _files(path, options.order_of_files)]
     with ExitStack() as stack:
-        here = [stack.enter_context(copied(one)) for one in given]
+        here = [stack.enter_context(copied(path)) for path in paths]
         spill = stack.enter_context(temporary_folder("streameval-work"))
-        for one in here:
-            if not os.path.isfile(one):
-                raise InputError(f"{one}: no such file")
-        places = [masked_source(one) if is_remote(one) else os.path.abspath(one) for one in given]
+        for local in here:
+            if not os.path.isfile(local):
+                raise InputError(f"{local}: no such file")
+        places = [masked_source(path) if is_remote(path) else os.path.abspath(path) for path in paths]
         yield Texts(tuple(places), tuple(here), options, spill)
 
 
@@ -89,7 +89,7 @@ class Texts(Unread):
 
     def __init__(self, places: tuple[str, ...], files: tuple[str, ...], options: RankingOptions, spill: Path) -> None:
         self.places, self.options, self._files, self._spill = places, options, files, spill
-        self._states = [LOCAL.state(one) for one in files]
+        self._states = [LOCAL.state(file) for file in files]
         self.content = content_of(files, options)
 
     @property
@@ -110,15 +110,15 @@ class Texts(Unread):
             InputError: Rows that are not of as many columns as the head has, files of other columns, no rows.
         """
         each = [self._surveyed(file) for file in self._files]
-        for file, one in zip(self._files, each, strict=True):
-            if one.fits.keys() != each[0].fits.keys():
-                odd = sorted(one.fits.keys() ^ each[0].fits.keys())
+        for file, file_types in zip(self._files, each, strict=True):
+            if file_types.fits.keys() != each[0].fits.keys():
+                odd = sorted(file_types.fits.keys() ^ each[0].fits.keys())
                 raise InputError(f"{file}: its columns are not those of {self._files[0]}: only one has '{odd[0]}'",
                                  "give all files the same columns")  # fmt: skip
-        found = reduce(ColumnTypes.met, each)
-        if not found.rows:
+        merged = reduce(ColumnTypes.met, each)
+        if not merged.rows:
             raise NoRowsError(f"{self.name}: no rows", self.without_rows)
-        return found
+        return merged
 
     def _surveyed(self, file: str) -> ColumnTypes:
         with self._open(file) as (connection, opened):
@@ -127,9 +127,9 @@ class Texts(Unread):
             _refuse_twice(opened, names)
             if opened.digest is not None:
                 opened.digest()  # says where it is no UTF-8, or a line has no end
-            found = types_of(connection, opened, self.options.score, self.options.nan)
+            file_types = types_of(connection, opened, self.options.score, self.options.nan)
             _refuse_rejected(opened)
-        return found
+        return file_types
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read one file after another; an `InputError` where one was changed since it was looked at."""
@@ -150,7 +150,7 @@ class Texts(Unread):
     @contextmanager
     def _open(self, file: str) -> Iterator[tuple[Connection, Opened]]:
         memory = f"{max(256, int(self.options.memory * 500))}MB"
-        with connected(str(self._spill), memory) as connection, one_line_errors(file, "correct it there"):
+        with open_session(str(self._spill), memory) as connection, one_line_errors(file, "correct it there"):
             yield connection, open_source(connection, file)
 
 
@@ -163,7 +163,7 @@ def _check_order(rows: Int64Array, last: int) -> int:
 
 def content_of(files: Sequence[str], options: RankingOptions) -> str:
     """Hash of the bytes of some files, and of what makes a column a score."""
-    read = [file_digest(one)() for one in files]
+    read = [file_digest(file)() for file in files]
     return hashlib.sha256("\0".join([*read, options.score or ""]).encode()).hexdigest()
 
 
@@ -178,7 +178,7 @@ def _refuse_rejected(opened: Opened) -> None:
     rejected = opened.rejected().table
     if rejected.num_rows:
         first = rejected.slice(0, 1).to_pylist()[0]
-        said = cells(first["said"]) or f"cannot be read: {' '.join(first['said'].split())[:100]}"
+        reason = cells(first["said"]) or f"cannot be read: {' '.join(first['said'].split())[:100]}"
         more = f", and {number_of(rejected.num_rows - 1, 'more row')} cannot be read" if rejected.num_rows > 1 else ""
-        raise InputError(f"{opened.name}: row {first['row']:,} {said}{more}",
+        raise InputError(f"{opened.name}: row {first['row']:,} {reason}{more}",
                          "mend or remove them: a ranking has no rows that cannot be read")  # fmt: skip

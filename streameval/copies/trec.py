@@ -17,7 +17,7 @@ from typing import Any
 from streameval.copies import paths_of, rows_at_once
 from streameval.copies.streams import RowsOnce
 from streameval.errors import InputError
-from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
+from streameval.labelling.duckdb_session import Connection, in_batches, one_line_errors, open_session
 from streameval.labelling.readers import file_digest, open_bytes
 from streameval.labelling.readers.lines import lines_of
 from streameval.parquet.files import is_text
@@ -74,17 +74,17 @@ def judgements_of(source: Any) -> str | None:
 @contextmanager
 def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
     """Read the lines, and join the judgements to them."""
-    (given,) = paths_of(source)
-    path, _, judged = given.removeprefix(_SCHEME).partition("#")
-    files = [os.path.abspath(one) for one in (path, judged) if one]
-    for one in files:
-        if not os.path.isfile(one):
-            raise InputError(f"{one}: no such file", "an address is trec:RUN#QRELS, both files")
+    (address,) = paths_of(source)
+    path, _, judged = address.removeprefix(_SCHEME).partition("#")
+    files = [os.path.abspath(file) for file in (path, judged) if file]
+    for file in files:
+        if not os.path.isfile(file):
+            raise InputError(f"{file}: no such file", "an address is trec:RUN#QRELS, both files")
     form = _form(path)
     memory = f"{max(256, int(options.memory * 500))}MB"
     with (
         temporary_folder("streameval-work") as spill,
-        connected(str(spill), memory) as connection,
+        open_session(str(spill), memory) as connection,
         one_line_errors(path, "correct it there"),
     ):
         if form is None or (judged and (form, _form(judged)) != ("run", "qrels")):
@@ -94,7 +94,7 @@ def open_list(source: Any, options: RankingOptions) -> Iterator[RowsOnce]:
             _split(connection, judged, "qrels")
             _refuse_two_judgements(connection, judged)
         reader = in_batches(connection.sql(_QUERIES[form if not judged else "judged"]), rows_at_once(64))
-        content = "-".join(file_digest(one)() for one in files)
+        content = "-".join(file_digest(file)() for file in files)
         yield RowsOnce((f"{_SCHEME}{'#'.join(files)}",), options, reader, content)
 
 

@@ -127,7 +127,7 @@ def told_of_source(copy: Path, source: Any) -> Iterator[None]:
 
 
 def _place_in(copy: Path, source: Any, place: re.Match[str]) -> str:
-    """Where in its source a place of a copy is: the row, where one is told."""
+    """Name the place in its source of a place of a copy: the row, where one is stated."""
     paths, (part, group, row) = paths_of(source), place.groups()
     if len(paths) == 1 and os.path.exists(paths[0]):
         name = paths[0]
@@ -135,7 +135,11 @@ def _place_in(copy: Path, source: Any, place: re.Match[str]) -> str:
         name = name_of((record_of(copy) or {"source": ["the list"]})["source"])
     if row is None:
         return name
-    before = sum(pq.read_metadata(one).num_rows for one in sorted(copy.glob("part-*.parquet")) if one.name < part)
+    before = sum(
+        pq.read_metadata(part_file).num_rows
+        for part_file in sorted(copy.glob("part-*.parquet"))
+        if part_file.name < part
+    )
     groups = pq.read_metadata(copy / part)
     before += sum(groups.row_group(i).num_rows for i in range(int(group)))
     return f"{name}: row {before + int(row.replace(',', '')) + 1:,}"
@@ -189,7 +193,7 @@ def _set_aside(folder: Path) -> Path:
 
 @dataclass
 class _Begun:
-    """What a run has written: complete parts, and their rows."""
+    """Record of what a run has written: complete parts, and their rows."""
 
     content: str | None
     parts: int = 0

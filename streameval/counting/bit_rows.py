@@ -72,10 +72,10 @@ def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) ->
         yield from (_scored(rows, unit, cutoffs) for unit in units)
         return
     for of_file in by_file(units):
-        found = rows.label_bits(of_file)
-        sizes = [unit.rows for unit in of_file] if len(found) > 1 else [sum(unit.rows for unit in of_file)]
-        for size, unit, words in zip(sizes, of_file, found, strict=False):
-            held = of_file if len(found) == 1 else [unit]
+        bits = rows.label_bits(of_file)
+        sizes = [unit.rows for unit in of_file] if len(bits) > 1 else [sum(unit.rows for unit in of_file)]
+        for size, unit, words in zip(sizes, of_file, bits, strict=False):
+            held = of_file if len(bits) == 1 else [unit]
             yield BitRows(unit.first_position, size, words, bins=rows.bins(held))
 
 

@@ -154,8 +154,8 @@ class UntiedRows:
     def twice_roc_area(self, group: int) -> int:
         """See `BlockGroups`."""
         places = self.positives(group)
-        found = places.size
-        return 2 * found * (group - found) - (2 * int(places.sum()) - found * (found + 1))
+        n_positives = places.size
+        return 2 * n_positives * (group - n_positives) - (2 * int(places.sum()) - n_positives * (n_positives + 1))
 
     def before(self, groups: Int64Array) -> Ends:
         """See `BlockGroups`."""

@@ -1,4 +1,4 @@
-"""What is kept of a fully labelled list: partial sums that merge, whatever its length.
+"""Sums of a fully labelled list: partial sums that merge, whatever its length.
 
 Ranks are cut into blocks of 2^20. The sums of a block are those of the groups of tied items that begin in it (untied
 items are groups of one); 2·10⁹ ranks leave 1,908 of them, a few kilobytes each. Floats are summed group by group inside

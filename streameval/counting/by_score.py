@@ -38,7 +38,7 @@ Sample = Callable[[], UInt64Array]
 
 @dataclass(frozen=True)
 class Limits:
-    """What ordering may use.
+    """Memory and threads that ordering may use.
 
     Attributes:
         memory: Bytes for counters, or for words of items.

@@ -36,7 +36,7 @@ Bits = tuple[UInt64Array, UInt64Array | None]
 
 @dataclass(frozen=True)
 class Clusters:
-    """What was drawn: the rows that share the values of some columns; of no columns, each row by itself.
+    """Units of the draw: the rows that share the values of some columns; of no columns, each row by itself.
 
     Attributes:
         at: Scores as they were asked for.
@@ -212,18 +212,22 @@ class InfluenceSums:
             before: Ranks, and positives, before the first of them.
             last: The same before the last group, its size and its positives; (…, 0, 0) where there is none.
         """
-        whole, (start, found) = part.whole.T, before
+        whole, (start, positives_before) = part.whole.T, before
         n, p, losses, wins = whole
-        self._add(n, p, losses + 2 * (start - found) * p, wins + 2 * found * (n - p))
-        self._precision += part.real[:, LOCAL] + found * part.real[:, EACH] - p * self._inverse + n * self._square
+        self._add(n, p, losses + 2 * (start - positives_before) * p, wins + 2 * positives_before * (n - p))
+        self._precision += (
+            part.real[:, LOCAL] + positives_before * part.real[:, EACH] - p * self._inverse + n * self._square
+        )
         self._inverse += float(part.sums[INVERSE])
-        self._square += float(part.sums[LOCAL_SQUARE] + found * part.sums[EACH_SQUARE])
-        start, found, size, positives = last
+        self._square += float(part.sums[LOCAL_SQUARE] + positives_before * part.sums[EACH_SQUARE])
+        start, positives_before, size, positives = last
         if not size:
             return
         n, p = part.rest
-        self._add(n, p, (2 * (start - found) + size - positives) * p, (2 * found + positives) * (n - p))
-        share = (found + positives) / (start + size)
+        self._add(
+            n, p, (2 * (start - positives_before) + size - positives) * p, (2 * positives_before + positives) * (n - p)
+        )
+        share = (positives_before + positives) / (start + size)
         self._precision += p * (share - self._inverse) + n * self._square
         self._inverse += positives / (start + size)
         self._square += positives * share / (start + size)

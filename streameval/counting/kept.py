@@ -40,7 +40,7 @@ class KeptBits:
 
     def keep(self, part: BlockSums) -> None:
         """Keep those of the next block."""
-        sets = [one for one in part.bits or () if one is not None]
+        sets = [bits for bits in part.bits or () if bits is not None]
         both = np.concatenate(sets)
         self._kept.append((self._spill.keep(both.data), len(sets), both.nbytes))
         self._ends.append(self._ends[-1] + part.size)

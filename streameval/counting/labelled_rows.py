@@ -159,7 +159,7 @@ class LabelledRows:
         if keys.missing:
             for part in unit.parts:
                 self.keys(part)
-            row = next(missing_rows([unit], lambda one: one.read([str(self.score)]).column(0)))
+            row = next(missing_rows([unit], lambda part: part.read([str(self.score)]).column(0)))
             raise InputError(
                 f"{row}: {those_with(keys.missing, 'item')} no {self.score} (null or NaN)",
                 "every item needs one: it decides its place",
@@ -273,7 +273,7 @@ def refuse_unreached_level(rows: LabelledRows) -> None:
 def _labels(column: pa.ChunkedArray, name: str, unit: Unit, meaning: LabelMeaning) -> UInt8Array:
     """0/1 as bytes."""
     return narrowed(
-        lambda one: _bytes(column if one is unit else one.read([name]).column(0), name, one.place, meaning), unit
+        lambda part: _bytes(column if part is unit else part.read([name]).column(0), name, part.place, meaning), unit
     )
 
 

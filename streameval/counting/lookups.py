@@ -30,7 +30,7 @@ SIDES = {"late": "ends", "early": "early"}
 
 
 class Kept(Protocol):
-    """What was kept of a list while its blocks were summed."""
+    """Data kept of a list while its blocks were summed."""
 
     def look(self, block: int, first: int, last: int) -> LookUp:
         """Groups of a block, the rows after rank `first`, up to `last`: all but its last group."""
@@ -63,18 +63,18 @@ class Places:
 
     def ends(self, block: int, order: str, first: int = 0, last: int | None = None) -> Ends:
         """(Y, r) where the positives of each group of a block have come; or of some of its groups."""
-        start, found = self.groups(block, first, last)
+        start, positives = self.groups(block, first, last)
         if order == "late":
-            return found[1:], start[1:]
-        ranks = np.diff(found)
+            return positives[1:], start[1:]
+        ranks = np.diff(positives)
         ranks += start[:-1]
-        return found[1:], ranks
+        return positives[1:], ranks
 
     def group_at(self, rank: int) -> tuple[int, int, int, int]:
         """Ranks and positives before the group that holds a rank, its size, its positives."""
         block, g = self._of_rank(rank)
-        start, found = (one.tolist() for one in self.groups(block, g, g + 1))
-        return start[0], found[0], start[1] - start[0], found[1] - found[0]
+        start, positives = (edges.tolist() for edges in self.groups(block, g, g + 1))
+        return start[0], positives[0], start[1] - start[0], positives[1] - positives[0]
 
     def yield_at(self, rank: int, order: str) -> int:
         """Y(rank) with tied items "late" or "early"."""
@@ -86,8 +86,8 @@ class Places:
     def rank_of(self, j: int, order: str) -> int:
         """Rank of the j-th positive, 1-based."""
         block, g = self._of_positive(j)
-        start, found = (one.tolist() for one in self.groups(block, g, g + 1))
-        return int(start[0] + j - found[0] if order == "early" else start[1] + j - found[1])
+        start, positives = (edges.tolist() for edges in self.groups(block, g, g + 1))
+        return int(start[0] + j - positives[0] if order == "early" else start[1] + j - positives[1])
 
     def best_from(self, j: int, order: str) -> float:
         """Return the highest precision at any rank from the j-th positive on."""
@@ -105,9 +105,9 @@ class Places:
     def last_kept(self, precision: Fraction, order: str) -> int:
         """Positives up to the last rank whose precision is at least some value; 0 where none is."""
         points, block = self.totals.corner[SIDES[order]]
-        start, found = self.totals.start[:-1], self.totals.start_yield[:-1]
+        start, positives = self.totals.start[:-1], self.totals.start_yield[:-1]
         # inside a block, the rest of what its first rank had to spare may last for some ranks
-        possible = _at_least(found, start, precision)
+        possible = _at_least(positives, start, precision)
         possible[block[_at_least(points[:, 1], points[:, 0], precision)]] = True
         for candidate in np.flatnonzero(possible)[::-1].tolist():
             first, y, r = self._stretches(candidate, 0)
@@ -125,8 +125,8 @@ class Places:
         """
         groups = self.block(block)
         edges = [*range(group, groups.size, _STRETCH), groups.size]
-        start, found = self._counted(block, groups.before(np.array(edges)))
-        return edges, found[1:], start[:-1] + np.diff(found)
+        start, positives = self._counted(block, groups.before(np.array(edges)))
+        return edges, positives[1:], start[:-1] + np.diff(positives)
 
     def _best_in(self, block: int, group: int, order: str) -> float:
         """Highest precision at the ends of a block's groups, from one on."""
@@ -207,7 +207,7 @@ def best_sums(places: Places, threads: int) -> dict[str, Fraction]:
         by_block = list(pool.in_order(partial(_in_block, places, orders), blocks, 2 * threads, _TOGETHER))
     sums = {}
     for at, order in enumerate(orders):
-        high, low = (sum(int(one[at][half]) for one in by_block) for half in range(2))
+        high, low = (sum(int(sums[at][half]) for sums in by_block) for half in range(2))
         sums[order] = Fraction((high << HALF_BITS) + low, 1 << UNIT_BITS)
     return {"late": sums["late"], "early": sums[orders[-1]]}
 
@@ -216,20 +216,20 @@ def _in_block(places: Places, orders: tuple[str, ...], block: int) -> list[tuple
     """Halves of the sum of one block, for each order."""
     totals = places.totals
     first, last = totals.start[block : block + 2].tolist()
-    found, reached = totals.start_yield[block : block + 2].tolist()
+    positives_before, reached = totals.start_yield[block : block + 2].tolist()
     n, p = (0, 0) if places.kept is None else totals.rest[block]  # its last group, which may go on beyond its rows
     sums, look = [], None
     for order in orders:
         best = float(places.best_after[order][block + 1])
         if places.best_after[order][block] <= best:  # all of it is below what comes later
-            sums.append(halves(reached - found, best))
+            sums.append(halves(reached - positives_before, best))
             continue
         if p:
             best = max(best, reached / (last if order == "late" else last - n + p))
         high, low = halves(int(p), best)
         if first < last - n:
             look = look or _look(places, block, (first, last - n))
-            of_block = look((first, found), int(order == "late"), best)
+            of_block = look((first, positives_before), int(order == "late"), best)
             high, low = high + of_block[0], low + of_block[1]
         sums.append((high, low))
     return sums

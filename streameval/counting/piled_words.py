@@ -177,7 +177,7 @@ class PileCounts:
         n = 0
         for words, begin, are_last in self._words(first, last):
             n = int(kernels.count_piles(words, begin, piles, counters, groups, are_last))
-        return TiedGroups(self.cells.low, self.cells.shift, *(one[:n] for one in groups))
+        return TiedGroups(self.cells.low, self.cells.shift, *(column[:n] for column in groups))
 
     def _words(self, first: int, last: int) -> Iterator[tuple[AnyArray, Int64Array, bool]]:
         """Words of some piles, where each of these begins in each part of them, and whether they are the last.

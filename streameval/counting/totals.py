@@ -62,8 +62,8 @@ class Totals:
 
     def twice_roc_area(self, block: int) -> int:
         """Twice the area under the ROC curve of what lies before a block, in pairs of a positive and a negative."""
-        found, start = int(self.start_yield[block]), int(self.start[block])
-        return 2 * found * (start - found) - (self.twice_ranks[block] - found * (found + 1))
+        positives, start = int(self.start_yield[block]), int(self.start[block])
+        return 2 * positives * (start - positives) - (self.twice_ranks[block] - positives * (positives + 1))
 
     def roc_auc(self, misses: int) -> dict[str, float]:
         """Share of (positive, negative) pairs in the right order, by order of tied items: "late", "expected", "early".
@@ -74,13 +74,13 @@ class Totals:
         Returns:
             dict of str to float: "expected" counts a tied pair half. NaN where there are no positives or no negatives.
         """
-        found, negatives = self.positives, self.n_items - self.positives
-        pairs = (found + misses) * negatives
+        positives, negatives = self.positives, self.n_items - self.positives
+        pairs = (positives + misses) * negatives
         if not pairs:
             return dict.fromkeys(("late", "expected", "early"), float("nan"))
-        lost = {order: self.rank_sum[order] - found * (found + 1) // 2 for order in ("late", "early")}
+        lost = {order: self.rank_sum[order] - positives * (positives + 1) // 2 for order in ("late", "early")}
         twice = {"late": 2 * lost["late"], "expected": lost["late"] + lost["early"], "early": 2 * lost["early"]}
-        return {order: float(Fraction(2 * found * negatives - one, 2 * pairs)) for order, one in twice.items()}
+        return {order: float(Fraction(2 * positives * negatives - area, 2 * pairs)) for order, area in twice.items()}
 
 
 def fold(parts: Iterable[BlockSums], cutoffs: Int64Array) -> Totals:
@@ -88,7 +88,7 @@ def fold(parts: Iterable[BlockSums], cutoffs: Int64Array) -> Totals:
     cut = np.zeros((cutoffs.size, 4), np.int64)
     blocks: list[_EndedBlock] = []
     pending: BlockSums | None = None
-    seen, found, by_bin = 0, 0, InfluenceSums(cutoffs)
+    seen, n_positives, by_bin = 0, 0, InfluenceSums(cutoffs)
     for part in parts:
         if part.influence is not None:
             by_bin.add_rows(part.influence)
@@ -98,13 +98,13 @@ def fold(parts: Iterable[BlockSums], cutoffs: Int64Array) -> Totals:
                 pending.influence.rest += part.influence.lead
             if part.empty:
                 continue
-            blocks.append(_close(pending, seen, found, cutoffs, cut))
-            _add_by_bin(by_bin, pending, seen, found)
-            seen, found = blocks[-1].end
+            blocks.append(_close(pending, seen, n_positives, cutoffs, cut))
+            _add_by_bin(by_bin, pending, seen, n_positives)
+            seen, n_positives = blocks[-1].end
         pending = part
     if pending is not None:
-        blocks.append(_close(pending, seen, found, cutoffs, cut))
-        _add_by_bin(by_bin, pending, seen, found)
+        blocks.append(_close(pending, seen, n_positives, cutoffs, cut))
+        _add_by_bin(by_bin, pending, seen, n_positives)
     is_sample = pending is not None and pending.influence is not None
     return replace(_totals(blocks, cut), influence=by_bin.total() if is_sample else None)
 
@@ -128,7 +128,7 @@ class _EndedBlock:
         return self.start + self.size, self.found + self.positives
 
 
-def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: Int64Array) -> _EndedBlock:
+def _close(part: BlockSums, start: int, positives_before: int, cutoffs: Int64Array, cut: Int64Array) -> _EndedBlock:
     """End the last group of a part, and put its cutoffs in their place."""
     whole, real = part.whole, part.real
     seen, positives = int(whole[exact.SEEN]), int(whole[exact.POSITIVES])
@@ -136,9 +136,9 @@ def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: In
     first = int(np.searchsorted(cutoffs, start, side="right"))
     rows = cut[first : first + part.cut.shape[0]]
     rows[:] = part.cut
-    rows[:, :2] += (start, found)
+    rows[:, :2] += (start, positives_before)
     last = int(np.searchsorted(cutoffs, start + seen + n, side="right"))
-    cut[first + part.cut.shape[0] : last] = (start + seen, found + positives, n, p)
+    cut[first + part.cut.shape[0] : last] = (start + seen, positives_before + positives, n, p)
     ranks = {order: int(whole[exact.RANKS]) + int(whole[at]) for order, at in _RANKS.items()}
     corner = part.corner
     if p:  # in Python's whole numbers: a group may be as long as the list
@@ -155,26 +155,26 @@ def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: In
                 more = _group_sums(order, start + seen, positives, n, p)
         weighted[order] = (real[COMMON] + real[at] + more[0], real[COMMON + 1] + real[at + 1] + more[1])
     mixed = bool(whole[exact.MIXED]) or 0 < p < n
-    return _EndedBlock(start, found, seen + n, positives + p, ranks, weighted, corner, part.rest, mixed)
+    return _EndedBlock(start, positives_before, seen + n, positives + p, ranks, weighted, corner, part.rest, mixed)
 
 
-def _add_by_bin(sums: InfluenceSums, part: BlockSums, start: int, found: int) -> None:
+def _add_by_bin(sums: InfluenceSums, part: BlockSums, start: int, positives_before: int) -> None:
     """Add an ended part of a sample to the sums by bin."""
     if part.influence is not None:
-        ended = start + int(part.whole[exact.SEEN]), found + int(part.whole[exact.POSITIVES])
-        sums.add_groups(part.influence, (start, found), (*ended, *part.rest))
+        ended = start + int(part.whole[exact.SEEN]), positives_before + int(part.whole[exact.POSITIVES])
+        sums.add_groups(part.influence, (start, positives_before), (*ended, *part.rest))
 
 
-def _group_sums(order: str, before: int, found: int, n: int, p: int) -> tuple[float, float]:
+def _group_sums(order: str, before: int, positives_before: int, n: int, p: int) -> tuple[float, float]:
     """Σ j/r and Σ 1/r over a group's positives, j counted in the block."""
     if order == "grouped":
-        return p * (found + p) / (before + n), p / (before + n)
+        return p * (positives_before + p) / (before + n), p / (before + n)
     if order == "expected" and p < n:
         places = harmonic_difference(float(before), float(n))
         spread = (p - 1.0) / (n - 1.0) * (n - (before + 1.0) * places)
-        return p / n * ((found + 1.0) * places + spread), p / n * places
+        return p / n * ((positives_before + 1.0) * places + spread), p / n * places
     start = before + (n - p if order == "late" else 0)
-    weighted = precision_sum(found + 1.0, float(found + p), float(start - found))
+    weighted = precision_sum(positives_before + 1.0, float(positives_before + p), float(start - positives_before))
     return weighted, harmonic_difference(float(start), float(p))
 
 
@@ -183,7 +183,7 @@ def _totals(blocks: list[_EndedBlock], cut: Int64Array) -> Totals:
     rank_sum = {order: sum(b.ranks[order] + b.start * b.positives for b in blocks) for order in ("early", "late")}
     twice_ranks = [0]
     for b in blocks:
-        twice_ranks.append(twice_ranks[-1] + sum(b.ranks[one] + b.start * b.positives for one in ("early", "late")))
+        twice_ranks.append(twice_ranks[-1] + sum(b.ranks[order] + b.start * b.positives for order in ("early", "late")))
     precision_sum, block_sum = {}, {}
     for order in ORDERS:
         terms = [(b.weighted[order][0], b.found * b.weighted[order][1]) for b in blocks]

@@ -127,9 +127,9 @@ class Curve(notebook.Tabular):
         return pa.table(columns)
 
     def _bounds(self, ranks: Int64Array) -> dict[str, tuple[FloatArray, FloatArray]]:
-        known = self.known(ranks)
-        shares = {name: bounds_at(known, name) for name in ("precision", "recall", "f1")}
-        return {"yield": (known.lower, known.upper), **shares}
+        at_cutoffs = self.known(ranks)
+        shares = {name: bounds_at(at_cutoffs, name) for name in ("precision", "recall", "f1")}
+        return {"yield": (at_cutoffs.lower, at_cutoffs.upper), **shares}
 
     def yield_at(self, rank: int) -> Bounds:
         """Positives among the first `rank` items."""
@@ -153,7 +153,9 @@ class Curve(notebook.Tabular):
             raise InputError(f"beta is {beta!r}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
         ranks = self._inside([rank])
         (lower,), (upper,) = f_bounds(self.known(ranks), beta)
-        return Bounds.of(float(lower), float(upper), self._of_plug_in(lambda one: float(one.f_at(ranks, beta)[0])))
+        return Bounds.of(
+            float(lower), float(upper), self._of_plug_in(lambda plug_in: float(plug_in.f_at(ranks, beta)[0]))
+        )
 
     def rank_at_precision(self, precision: str | float | Decimal | Fraction) -> Bounds:
         """Deepest cutoff whose precision is at least `precision`; `lower` is the one that is proven to hold it.
@@ -207,12 +209,15 @@ class Curve(notebook.Tabular):
         ends = self._inside([max(1, first), max(1, last)])
         kinks = self.envelope.kinks
         ranks = unique(ends, kinks[(kinks > ends[0]) & (kinks < ends[1])])
-        known = self.known(ranks)
-        bounds = {"yield": (known.lower, known.upper)} | {name: bounds_at(known, name) for name in METRICS}
+        at_cutoffs = self.known(ranks)
+        bounds = {"yield": (at_cutoffs.lower, at_cutoffs.upper)} | {
+            name: bounds_at(at_cutoffs, name) for name in METRICS
+        }
         middle, plug_in = [ends.sum() / 2], self.plug_in
-        own = {name: np.nan if plug_in is None else float(plug_in.at(name, middle)[0]) for name in bounds}
+        estimates = {name: np.nan if plug_in is None else float(plug_in.at(name, middle)[0]) for name in bounds}
         return {
-            name: Bounds.of(float(np.min(low)), float(np.max(high)), own[name]) for name, (low, high) in bounds.items()
+            name: Bounds.of(float(np.min(low)), float(np.max(high)), estimates[name])
+            for name, (low, high) in bounds.items()
         }
 
     @property
@@ -227,7 +232,7 @@ class Curve(notebook.Tabular):
         share: Fraction,
     ) -> Bounds:
         """Bounds and estimate of a metric at a recall or precision; bounds are NaN where nothing is proven."""
-        value = self._of_plug_in(lambda one: estimate(one, share))
+        value = self._of_plug_in(lambda plug_in: estimate(plug_in, share))
         if not self.proves:
             return Bounds(np.nan, value, np.nan)
         return Bounds.of(*self.over_misses(lambda extremes: bounds(extremes, share)), value)
@@ -252,7 +257,7 @@ class Curve(notebook.Tabular):
 
     def over_misses(self, question: Callable[[Extremes], tuple[float, float]]) -> tuple[float, float]:
         """Bounds on what never falls, or never rises, as misses are added: those at both ends of their number."""
-        low, high = zip(*(question(one) for one in self.extremes), strict=True)
+        low, high = zip(*(question(extremes) for extremes in self.extremes), strict=True)
         return float(np.fmin.reduce(low)), float(np.fmax.reduce(high))
 
     def _at(self, rank: int, name: str) -> Bounds:

@@ -31,8 +31,8 @@ def average_precision(extremes: Extremes) -> Interval:
     F + M has one valley, and bisection finds its floor.
     """
 
-    def positives(found: FloatArray) -> FloatArray:
-        return found + extremes.misses
+    def positives(in_list: FloatArray) -> FloatArray:
+        return in_list + extremes.misses
 
     least, most = extremes.span
     if most < least:
@@ -49,12 +49,12 @@ def highest_average(extremes: Extremes, denominator: Denominator, tried: list[fl
     sums = run_sums(walk.positives, walk.negatives)
     ends = walk.positives >= max(tried[0], 1.0)
     high = np.max((sums / np.maximum(denominator(walk.positives), 1.0))[ends], initial=0.0)
-    for found in tried:
-        if found > 0:
-            run = int(np.searchsorted(walk.positives, found)) - 1
+    for in_list in tried:
+        if in_list > 0:
+            run = int(np.searchsorted(walk.positives, in_list)) - 1
             with small(_STEPS):
-                total = sums[run] + precision_sum(walk.positives[run] + 1.0, found, walk.negatives[run])
-            high = max(high, total / float(denominator(np.array(found))))
+                total = sums[run] + precision_sum(walk.positives[run] + 1.0, in_list, walk.negatives[run])
+            high = max(high, total / float(denominator(np.array(in_list))))
     return float(min(high, 1.0))
 
 
@@ -66,14 +66,14 @@ def lowest_average(extremes: Extremes, denominator: Denominator) -> float:
     walk, n_items = extremes.late, extremes.n_items
     sums = run_sums(walk.positives, walk.negatives)
 
-    def value(found: float) -> float:
-        if found == 0:
+    def value(in_list: float) -> float:
+        if in_list == 0:
             return 0.0
-        room = n_items - found
+        room = n_items - in_list
         run = int(np.searchsorted(walk.negatives, room))
         with small(_STEPS):
-            total = sums[run] + precision_sum(walk.positives[run] + 1.0, found, room)
-        return float(total / denominator(np.array(found)))
+            total = sums[run] + precision_sum(walk.positives[run] + 1.0, in_list, room)
+        return float(total / denominator(np.array(in_list)))
 
     low, high = extremes.span
     best = min(value(low), value(high))
@@ -101,7 +101,7 @@ def interpolated_area(extremes: Extremes) -> Interval:
     run = np.maximum(np.searchsorted(extremes.early.positives, tried) - 1, 0)
     area = sums[run] + np.append(best_after, 0.0)[run] * (tried - extremes.early.positives[run])
     high = np.max(area / np.maximum(tried + extremes.misses, 1.0))
-    low = lowest_average(extremes, lambda found: found + extremes.misses)
+    low = lowest_average(extremes, lambda in_list: in_list + extremes.misses)
     if least == most == extremes.late.total:
         low = max(low, float(_best_after(extremes.late)[1][-1]) / (least + extremes.misses))
     return low, float(min(high, 1.0))
@@ -135,10 +135,10 @@ def _highest_auc(extremes: Extremes, least: float, most: float) -> float:
     begun, d = walk.positives[:-1], walk.negatives
     before = np.concatenate([[0.0], np.cumsum(d * np.diff(walk.positives))])
     stationary = _stationary((-1.0, extremes.n_items - d, d * begun - before[:-1]), extremes)
-    found = whole_near(np.concatenate([stationary, walk.positives]), least, most)
-    run = np.maximum(np.searchsorted(walk.positives, found) - 1, 0)
-    lost = before[run] + d[run] * (found - walk.positives[run])
-    return float(np.max(_auc(found, lost, extremes)))
+    in_list = whole_near(np.concatenate([stationary, walk.positives]), least, most)
+    run = np.maximum(np.searchsorted(walk.positives, in_list) - 1, 0)
+    lost = before[run] + d[run] * (in_list - walk.positives[run])
+    return float(np.max(_auc(in_list, lost, extremes)))
 
 
 def _lowest_auc(extremes: Extremes, least: float, most: float) -> float:
@@ -147,17 +147,17 @@ def _lowest_auc(extremes: Extremes, least: float, most: float) -> float:
     before = np.concatenate([[0.0], np.cumsum(walk.negatives * np.diff(walk.positives))])
     # right pairs are J(N − F) − S while the first J positives, with S negatives in all, keep their places
     stationary = _stationary((0.0, -walk.positives, walk.positives * n_items - before), extremes)
-    found = whole_near(np.concatenate([stationary, n_items - walk.negatives]), least, most)
-    room = n_items - found
+    in_list = whole_near(np.concatenate([stationary, n_items - walk.negatives]), least, most)
+    room = n_items - in_list
     run = np.searchsorted(walk.negatives, room)
-    lost = before[run] + room * (found - walk.positives[run])
-    return float(np.min(_auc(found, lost, extremes)))
+    lost = before[run] + room * (in_list - walk.positives[run])
+    return float(np.min(_auc(in_list, lost, extremes)))
 
 
-def _auc(found: FloatArray, lost: FloatArray, extremes: Extremes) -> FloatArray:
+def _auc(in_list: FloatArray, lost: FloatArray, extremes: Extremes) -> FloatArray:
     """AUC where `lost` pairs of those in the list stand in the wrong order."""
-    pairs = np.maximum(found * (extremes.n_items - found), 1.0)
-    return found / (found + extremes.misses) * (1.0 - lost / pairs)
+    pairs = np.maximum(in_list * (extremes.n_items - in_list), 1.0)
+    return in_list / (in_list + extremes.misses) * (1.0 - lost / pairs)
 
 
 def _stationary(right: tuple[float, FloatArray, FloatArray], extremes: Extremes) -> FloatArray:

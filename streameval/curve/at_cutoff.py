@@ -128,10 +128,10 @@ class Metric:
 
     def _of_small_lists(self, misses: float) -> FloatArray:
         """Values by r, Y(r) and F, of all lists of six items; NaN where there is no such list."""
-        rank, found, total = np.meshgrid(np.arange(1.0, 7), np.arange(7.0), np.arange(7.0), indexing="ij")
-        possible = (found <= np.minimum(rank, total)) & (total - found <= 6 - rank)
+        rank, yields, total = np.meshgrid(np.arange(1.0, 7), np.arange(7.0), np.arange(7.0), indexing="ij")
+        possible = (yields <= np.minimum(rank, total)) & (total - yields <= 6 - rank)
         values = np.full(rank.shape, np.nan)
-        values[possible] = self.value(Cutoffs(rank[possible], found[possible], total[possible], 6.0, misses))
+        values[possible] = self.value(Cutoffs(rank[possible], yields[possible], total[possible], 6.0, misses))
         return values
 
 
@@ -150,7 +150,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of some cutoffs and of the whole list.
+    """Bounds on the counts of some cutoffs, and of the whole list.
 
     Attributes:
         rank, lower, upper (float64 arrays, shape (k,)): r, and bounds on Y(r).
@@ -192,19 +192,19 @@ class Known:
         return Cutoffs(self.rank, self.upper, few, self.n_items, self.misses)
 
 
-def bounds_at(known: Known, metric: str) -> tuple[FloatArray, FloatArray]:
+def bounds_at(at_cutoffs: Known, metric: str) -> tuple[FloatArray, FloatArray]:
     """Bounds on a metric of `METRICS` at some cutoffs; NaN where a corner leaves it undefined.
 
     Returns:
         lower, upper (float64 arrays, shape (k,)): Sharp where the bounds on Y are those of a closed envelope of whole
             numbers.
     """
-    asked = METRICS[metric]
+    definition = METRICS[metric]
     with np.errstate(invalid="ignore"):  # bounds that contradict each other have corners that no list has
-        low, high = asked.value(known.worst), asked.value(known.best)
-    return (high, low) if asked.better == "small" else (low, high)
+        low, high = definition.value(at_cutoffs.worst), definition.value(at_cutoffs.best)
+    return (high, low) if definition.better == "small" else (low, high)
 
 
-def f_bounds(known: Known, beta: float) -> tuple[FloatArray, FloatArray]:
+def f_bounds(at_cutoffs: Known, beta: float) -> tuple[FloatArray, FloatArray]:
     """Sharp bounds on F_β at some cutoffs: one more positive adds 1 + β² above and at most β² below, and F_β ≤ 1."""
-    return f_beta(known.worst, beta), f_beta(known.best, beta)
+    return f_beta(at_cutoffs.worst, beta), f_beta(at_cutoffs.best, beta)

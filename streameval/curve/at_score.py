@@ -1,4 +1,4 @@
-"""Which ranks a score stands for: a cutoff at a score keeps every item of that score and better."""
+"""Ranks that a score stands for: a cutoff at a score keeps every item of that score and better."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True)
 class HalfWidth:
-    """How wide bounds on precision are, relatively.
+    """Relative half-width of bounds on precision.
 
     Attributes:
         alpha: Largest (hi − lo)/(hi + lo) over every rank of the part it was taken over; 0 where all is known.

@@ -132,9 +132,9 @@ def close(n_items: int, points: Points, rank: Int64Array, label: Int8Array) -> E
     Returns:
         Envelope: Where the bounds contradict each other or the labels, `consistent` is False: nothing is clipped.
     """
-    known = label >= 0
-    breakpoints = unique([0, n_items], points.rank, rank[known], rank[known] - 1)
-    labelled = _count_up_to(rank[known], breakpoints)
+    is_labelled = label >= 0
+    breakpoints = unique([0, n_items], points.rank, rank[is_labelled], rank[is_labelled] - 1)
+    labelled = _count_up_to(rank[is_labelled], breakpoints)
     positive = _count_up_to(rank[label == 1], breakpoints)
     unknown = breakpoints - labelled
     low = np.zeros(breakpoints.size)

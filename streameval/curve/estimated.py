@@ -78,7 +78,7 @@ class YieldEstimate:
             return replace(self, rank=knots, found=self.at(knots))
         low, high = envelope.at(ranks)
         yields = self.at(ranks)
-        turns = [_crossings(ranks, one - other) for one, other in ((yields, low), (yields, high), (low, high))]
+        turns = [_crossings(ranks, left - right) for left, right in ((yields, low), (yields, high), (low, high))]
         ranks = unique(ranks, *turns)
         return replace(self, rank=ranks, found=_median(self, envelope, ranks))
 

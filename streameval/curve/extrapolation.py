@@ -186,7 +186,7 @@ def shape_through(recall: FloatArray, rate: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Counts:
-    """What is known of one cutoff, as bounds that hold together.
+    """Bounds on the counts of one cutoff, which hold together.
 
     Attributes:
         retrieved: n: items up to the cutoff.
@@ -203,7 +203,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class RecallBounds:
-    """What joint bounds on a cutoff say of a target recall.
+    """Consequences of joint bounds on a cutoff for a target recall.
 
     Attributes:
         precision: Bounds on X(R_T).
@@ -255,10 +255,10 @@ def interval(counts: Counts, target: float, cells: int = _CELLS) -> RecallBounds
     )
 
 
-def _through(found: FloatArray, positives: FloatArray, counts: Counts) -> FloatArray:
+def _through(yields: FloatArray, positives: FloatArray, counts: Counts) -> FloatArray:
     """Shape through Y found of P positives: infinite where R = 1 or F = 0, NaN where F ≥ R."""
-    recall = found / positives
-    rate = np.maximum(counts.retrieved - found, 0.0) / np.maximum(counts.population - positives, 1e-300)
+    recall = yields / positives
+    rate = np.maximum(counts.retrieved - yields, 0.0) / np.maximum(counts.population - positives, 1e-300)
     perfect = (recall >= 1) | (rate <= 0)
     chance = ~perfect & (rate >= recall)
     inside = ~perfect & ~chance

@@ -32,11 +32,11 @@ def average_precision_at(extremes: Extremes, k: int) -> dict[str, Interval]:
         nothing = (0.0, 0.0) if elsewhere else UNDEFINED
         return {"found": UNDEFINED, "positives": nothing, "capped": nothing}
 
-    def least(found: FloatArray) -> FloatArray:
-        return np.maximum(few, found) + misses
+    def least(in_top: FloatArray) -> FloatArray:
+        return np.maximum(few, in_top) + misses
 
-    def most(found: FloatArray) -> FloatArray:
-        return np.minimum(many, found + beyond) + misses
+    def most(in_top: FloatArray) -> FloatArray:
+        return np.minimum(many, in_top + beyond) + misses
 
     lowest = Extremes(top.n_items, float(elsewhere), top.early, top.late)
     turns = [count for count in (few, k - misses) if top.span[0] < count < top.span[1]]
@@ -44,8 +44,8 @@ def average_precision_at(extremes: Extremes, k: int) -> dict[str, Interval]:
     return {
         "found": average_precision(top),
         "positives": (lowest_average(lowest, most), highest_average(top, least, tried)),
-        "capped": (lowest_average(lowest, lambda found: np.minimum(most(found), k)),
-                   highest_average(top, lambda found: np.minimum(least(found), k), tried)),
+        "capped": (lowest_average(lowest, lambda in_top: np.minimum(most(in_top), k)),
+                   highest_average(top, lambda in_top: np.minimum(least(in_top), k), tried)),
     }  # fmt: skip
 
 

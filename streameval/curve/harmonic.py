@@ -22,7 +22,7 @@ def harmonic_differences(start: FloatArray, end: FloatArray) -> FloatArray:
     >>> harmonic_differences(np.array([0.0, 2.0, 99.0]), np.array([3.0, 2.0, 100.0]))
     array([1.83333333, 0.        , 0.01      ])
     """
-    low, high = (np.minimum(one, _TABLE).astype(np.int64) for one in (start, end))
+    low, high = (np.minimum(ranks, _TABLE).astype(np.int64) for ranks in (start, end))
     near = _FIRST[high] - _FIRST[low]
     a, b = np.maximum(start, _TABLE) + 1, np.maximum(end, _TABLE) + 1
     far = np.log1p((b - a) / a) + _series(a) - _series(b)

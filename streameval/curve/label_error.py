@@ -88,11 +88,11 @@ def widen(curve: Curve, rate: float, confidence: float | None, about: str = TRUT
     level = confidence if confidence is not None else CONFIDENCE
     c, s = lines(rate, (1 - level) / 4, curve.n_items)
     envelope = _widened(curve.envelope, c, s, curve.claim.coverage == "none")
-    told = curve.claim
-    coverage = "simultaneous" if told.coverage == "exact" else told.coverage
+    claimed_of_labels = curve.claim
+    coverage = "simultaneous" if claimed_of_labels.coverage == "exact" else claimed_of_labels.coverage
     errors = f"{MAY_BE_WRONG} {rate:g}, whatever the labels of items ranked above it"
-    assumes = errors if told.coverage == "exact" else f"{told.assumes}; and that {errors}"
-    why = "" if about == TRUTH else told.why
+    assumes = errors if claimed_of_labels.coverage == "exact" else f"{claimed_of_labels.assumes}; and that {errors}"
+    why = "" if about == TRUTH else claimed_of_labels.why
     claim = Claim(coverage, None if coverage == "none" else level, assumes, about, why)
     diagnostics = {**curve.diagnostics, "label_error": rate}
     return replace(
@@ -111,13 +111,13 @@ def _findings(curve: Curve, claim: Claim, rate: float) -> tuple[str, ...]:
     return (Promise(claim.confidence or CONFIDENCE, sentence), *curve.findings[1:])
 
 
-def _widened(told: Envelope, c: FloatArray, s: FloatArray, picture: bool) -> Envelope:
-    rank = told.rank[told.rank > 0]
-    lower, upper = told.lower[told.rank > 0], told.upper[told.rank > 0]
+def _widened(envelope: Envelope, c: FloatArray, s: FloatArray, picture: bool) -> Envelope:
+    rank = envelope.rank[envelope.rank > 0]
+    lower, upper = envelope.lower[envelope.rank > 0], envelope.upper[envelope.rank > 0]
     low, high = np.zeros(rank.size), rank.astype(np.float64)
     for intercept, slope in zip(c, s, strict=True):
         low = np.maximum(low, (lower - intercept - slope * rank) / (1 - slope))
         high = np.minimum(high, (upper + intercept) / (1 - slope))
     if not picture:  # Y is a whole number
         low, high = np.ceil(low - 1e-6), np.floor(high + 1e-6)
-    return lift(int(told.rank[-1]), Points(rank, low, high))
+    return lift(int(envelope.rank[-1]), Points(rank, low, high))

@@ -118,16 +118,16 @@ class PlugIn:
         exact = np.where(b - a == 1, single / b, several)
         return self._where_known(wanted, _sums_at(wanted, knots, np.where(low >= _EXACT, beyond, exact)))
 
-    def ranks_of(self, found: FloatArray) -> FloatArray:
+    def ranks_of(self, yields: FloatArray) -> FloatArray:
         """R(y), the first rank with Yh ≥ y, of each y in (0, F]."""
-        return self._where_known(passed := self._passed(found), passed)
+        return self._where_known(passed := self._passed(yields), passed)
 
     def _where_known(self, ranks: npt.NDArray[Any], values: FloatArray) -> FloatArray:
         return np.where(ranks < self.curve.first, np.nan, values)
 
-    def _passed(self, found: FloatArray) -> FloatArray:
-        at = np.searchsorted(self._y, found)
-        steps = np.ceil((found - self._y[at - 1]) / self._p[at - 1])
+    def _passed(self, yields: FloatArray) -> FloatArray:
+        at = np.searchsorted(self._y, yields)
+        steps = np.ceil((yields - self._y[at - 1]) / self._p[at - 1])
         return np.clip(self._r[at - 1] + steps, self._r[at - 1] + 1, self._r[at])
 
     def average_precision(self, misses: float) -> float:

@@ -59,11 +59,11 @@ def _largest(extremes: Extremes, quotient: Quotient) -> Interval:
     high = float(np.max(quotient(y, r, np.maximum(y, least) + extremes.misses), initial=0.0))
     y, r = extremes.late.ends
 
-    def falling(found: float) -> float:
-        return float(np.max(quotient(y, r, np.array(found + extremes.misses)), initial=0.0))
+    def falling(in_list: float) -> float:
+        return float(np.max(quotient(y, r, np.array(in_list + extremes.misses)), initial=0.0))
 
-    def rising(found: float) -> float:
-        return float(quotient(np.array(found), np.array(extremes.n_items), np.array(found + extremes.misses)))
+    def rising(in_list: float) -> float:
+        return float(quotient(np.array(in_list), np.array(extremes.n_items), np.array(in_list + extremes.misses)))
 
     return crossing(falling, rising, least, most), high
 
@@ -74,7 +74,7 @@ def crossing(falling: Callable[[float], float], rising: Callable[[float], float]
     while first < last:
         middle = (first + last) // 2
         first, last = (first, middle) if rising(middle) >= falling(middle) else (middle + 1, last)
-    return min(max(falling(found), rising(found)) for found in (max(low, first - 1), first))
+    return min(max(falling(number), rising(number)) for number in (max(low, first - 1), first))
 
 
 def r_precision(extremes: Extremes, misses_upper: float | None = None) -> Interval:
@@ -92,10 +92,10 @@ def r_precision(extremes: Extremes, misses_upper: float | None = None) -> Interv
     kinks = np.concatenate([late.starts[1], late.ends[1], (late.positives + n_items + many) / 2,
                             late.positives + n_items - late.total, [n_items, late.total + many]])  # fmt: skip
     positives = whole_near(kinks, least, most)
-    found, r = np.maximum(late.total, positives - many), np.minimum(positives, n_items)
-    low = np.maximum(late.at(r), found - (n_items - r)) / positives
+    in_list, r = np.maximum(late.total, positives - many), np.minimum(positives, n_items)
+    low = np.maximum(late.at(r), in_list - (n_items - r)) / positives
     kinks = np.concatenate([early.starts[1], early.ends[1], early.positives + few, [n_items, early.total + few]])
     positives = whole_near(kinks, least, most)
-    found, r = np.minimum(early.total, positives - few), np.minimum(positives, n_items)
-    high = np.minimum(early.at(r), found) / positives
+    in_list, r = np.minimum(early.total, positives - few), np.minimum(positives, n_items)
+    high = np.minimum(early.at(r), in_list) / positives
     return float(np.min(low)), float(np.max(high))

@@ -72,7 +72,7 @@ class PooledLabels:
         share = unlabelled / self._sums(self.odds)
         positives = share * np.divide(rates, plain, out=np.ones(plain.size), where=plain > 0)
         negatives = share * np.divide(1 - rates, 1 - plain, out=np.ones(plain.size), where=plain < 1)
-        of_positives, of_negatives = (self._back(one) for one in (positives, negatives))
+        of_positives, of_negatives = (self._back(weights) for weights in (positives, negatives))
         return np.asarray(self.odds * (self.value * of_positives + (1 - self.value) * of_negatives))
 
     def gap_of(self, rank: npt.ArrayLike) -> Int64Array:
@@ -92,19 +92,19 @@ class PooledLabels:
         return np.asarray(np.convolve(terms, self._taps())[self.reach : self.reach + terms.size - 1])
 
 
-def odds_of(weight: FloatArray, known: npt.NDArray[np.bool_]) -> FloatArray:
+def odds_of(weight: FloatArray, is_labelled: npt.NDArray[np.bool_]) -> FloatArray:
     """w/a − 1, for the share a of the planned ranks that have a label.
 
     Args:
         weight (float64 array, shape (n_planned,)): One over the probability with which each rank was drawn, 1 or more.
-        known (bool array, shape (n_planned,)): Which of them have a label.
+        is_labelled (bool array, shape (n_planned,)): Which of them have a label.
 
     Raises:
         ValueError: A weight below 1.
     """
     if weight.size and float(weight.min()) < 1 - 1e-9:
         raise ValueError(f"a planned rank has weight {weight.min()}, below 1")
-    answered = max(float(np.mean(known)), 1 / max(known.size, 1)) if known.size else 1.0
+    answered = max(float(np.mean(is_labelled)), 1 / max(is_labelled.size, 1)) if is_labelled.size else 1.0
     return np.maximum(weight / answered - 1, 0.0)
 
 
@@ -128,15 +128,15 @@ def pooled(
         YieldEstimate: None where ranks have no label and no label says anything of them.
     """
     label = np.asarray(label)
-    known = label >= 0
-    pool, labelled = PooledLabels.of(rank, label, odds), rank[known]
+    is_labelled = label >= 0
+    pool, labelled = PooledLabels.of(rank, label, odds), rank[is_labelled]
     if not pool.rank.size and labelled.size < n_items:
         return None
     ends = np.append(pool.rank, n_items) if not pool.rank.size or pool.rank[-1] < n_items else pool.rank
     rate = rates(pool) if pool.rank.size else np.zeros(1)
-    estimate = joined(ends, rate[: ends.size], labelled, label[known])
+    estimate = joined(ends, rate[: ends.size], labelled, label[is_labelled])
     weight = np.zeros(rank.size)
-    weight[known] = 1.0
+    weight[is_labelled] = 1.0
     if pool.rank.size:
         gaps = np.append(pool.rank, n_items)
         unlabelled = np.diff(gaps - np.searchsorted(labelled, gaps, side="right"), prepend=0).astype(np.float64)

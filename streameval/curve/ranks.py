@@ -21,20 +21,20 @@ def ranks_within(ranks: npt.ArrayLike, n_items: int) -> Int64Array:
     >>> ranks_within([3, 1e3], 1000)
     array([   3, 1000])
     """
-    given = np.atleast_1d(np.asarray(ranks))  # of any size: int64 does not hold every whole number
-    if given.ndim > 1:
-        raise InputError(f"one rank is asked for, and {given.size:,} were given", "at(ranks) takes several")
-    if odd := [one for one in _suspects(given) if not isinstance(one, Integral) or isinstance(one, bool)]:
+    values = np.atleast_1d(np.asarray(ranks))  # of any size: int64 does not hold every whole number
+    if values.ndim > 1:
+        raise InputError(f"one rank is asked for, and {values.size:,} were given", "at(ranks) takes several")
+    if odd := [value for value in _suspects(values) if not isinstance(value, Integral) or isinstance(value, bool)]:
         raise InputError(f"rank {odd[0]!r} is not a whole number")
-    outside = given[(given < 1) | (given > n_items)]
+    outside = values[(values < 1) | (values > n_items)]
     if outside.size:
         raise InputError(f"rank {outside[0]:,} is outside 1..{n_items:,}")
-    return given.astype(np.int64)
+    return values.astype(np.int64)
 
 
-def _suspects(given: npt.NDArray[Any]) -> list[object]:
+def _suspects(values: npt.NDArray[Any]) -> list[object]:
     """Values that may be no whole numbers, of an array that may be long."""
-    if given.dtype.kind in "iu":
+    if values.dtype.kind in "iu":
         return []
-    suspects: list[object] = (given[given != np.floor(given)] if given.dtype.kind == "f" else given).tolist()
+    suspects: list[object] = (values[values != np.floor(values)] if values.dtype.kind == "f" else values).tolist()
     return suspects

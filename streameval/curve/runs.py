@@ -88,7 +88,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Days:
-    """What every day says of its precision, in order.
+    """Evidence of every day on its precision, in order.
 
     Attributes:
         positives, negatives (float64 arrays, shape (days, stakes)): S of the share of positives, and of negatives.
@@ -115,14 +115,14 @@ class Days:
 
     @staticmethod
     def _sums(
-        evidence: FloatArray, known: FloatArray, runs: tuple[Int64Array, Int64Array], threshold: FloatArray
+        evidence: FloatArray, weights: FloatArray, runs: tuple[Int64Array, Int64Array], threshold: FloatArray
     ) -> FloatArray:
         from streameval.kernels.jit import small
         from streameval.kernels.mixture import mixture_roots
 
         first, last = runs
         total = np.concatenate([np.zeros((1, STAKES.size)), np.cumsum(evidence, axis=0)])
-        constant = np.concatenate([[0.0], np.cumsum(known)])
+        constant = np.concatenate([[0.0], np.cumsum(weights)])
         with small(_STEPS * STAKES.size * first.size):
             roots = mixture_roots(STAKES, total[last] - total[first - 1], threshold)
         return np.asarray(roots + constant[last] - constant[first - 1])

@@ -69,14 +69,14 @@ def rank_at_recall(extremes: Extremes, recall: Fraction) -> Interval:
     if reached > least:
         return low, np.inf
 
-    def known(found: float) -> float:
-        j = wanted(recall, found + extremes.misses)
+    def proven(in_list: float) -> float:
+        j = wanted(recall, in_list + extremes.misses)
         return -float(j + extremes.late.before(j))
 
-    def forced(found: float) -> float:
-        return -(extremes.n_items - found + wanted(recall, found + extremes.misses))
+    def forced(in_list: float) -> float:
+        return -(extremes.n_items - in_list + wanted(recall, in_list + extremes.misses))
 
-    return low, -crossing(known, forced, least, most)
+    return low, -crossing(proven, forced, least, most)
 
 
 def interpolated_precision(extremes: Extremes, recall: Fraction) -> Interval:
@@ -92,10 +92,10 @@ def interpolated_precision(extremes: Extremes, recall: Fraction) -> Interval:
     if reached > least:
         return 0.0, high
 
-    def falling(found: float) -> float:
-        return extremes.late.best_from(wanted(recall, found + extremes.misses))
+    def falling(in_list: float) -> float:
+        return extremes.late.best_from(wanted(recall, in_list + extremes.misses))
 
-    return crossing(falling, lambda found: found / extremes.n_items, least, most), high
+    return crossing(falling, lambda in_list: in_list / extremes.n_items, least, most), high
 
 
 def rank_at_precision(extremes: Extremes, precision: Fraction) -> Interval:
@@ -156,8 +156,8 @@ def first_reaching(extremes: Extremes, recall: Fraction) -> float | None:
     """Return the smallest F whose list reaches the recall, or None: F − j(F) never falls."""
     first, last = extremes.span
 
-    def reaches(found: float) -> bool:
-        return wanted(recall, found + extremes.misses) <= found
+    def reaches(in_list: float) -> bool:
+        return wanted(recall, in_list + extremes.misses) <= in_list
 
     if not reaches(last):
         return None

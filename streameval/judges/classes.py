@@ -43,13 +43,13 @@ def asked(plan: Plan, judge: Judge) -> Plan:
     return plan.with_notes(judge={**judge.note(), "sample": True, "answered": False})
 
 
-def answered(plan: Plan, ends: Int64Array, codes: UInt8Array, said: FloatArray | None = None) -> Plan:
+def answered(plan: Plan, ends: Int64Array, codes: UInt8Array, answers: FloatArray | None = None) -> Plan:
     """Give a plan what the judge said of its sample; from here on `plan_id` covers it.
 
     Args:
         ends (int64 array, shape (blocks,)): Last rank of each block.
         codes (uint8 array): Class of each rank of the sample.
-        said (float64 array): What the judge said itself; NaN where it has no answer.
+        answers (float64 array): What the judge said itself; NaN where it has no answer.
     """
     judge = asked_judge(plan)
     if judge is None or plan.judge_sample is None:
@@ -57,22 +57,22 @@ def answered(plan: Plan, ends: Int64Array, codes: UInt8Array, said: FloatArray |
     rank = plan.judge_sample.column("rank").to_numpy()
     flat = np.searchsorted(ends, rank) * judge.classes + codes
     counts = np.bincount(flat, minlength=ends.size * judge.classes).reshape(-1, judge.classes)
-    made = with_judge(plan, judge, ends, counts, (rank, codes))
-    if said is None or made.judge_sample is None:
-        return made
-    words = pa.array(said, from_pandas=True)
-    return replace(made, judge_sample=made.judge_sample.append_column("judge", words))
+    judged = with_judge(plan, judge, ends, counts, (rank, codes))
+    if answers is None or judged.judge_sample is None:
+        return judged
+    words = pa.array(answers, from_pandas=True)
+    return replace(judged, judge_sample=judged.judge_sample.append_column("judge", words))
 
 
 def with_judge(
-    plan: Plan, judge: Judge, ends: Int64Array, counts: Int64Array, known: tuple[Int64Array, UInt8Array]
+    plan: Plan, judge: Judge, ends: Int64Array, counts: Int64Array, answers: tuple[Int64Array, UInt8Array]
 ) -> Plan:
     """Give a plan its judge: from here on `plan_id` covers what the judge said.
 
     Args:
         ends (int64 array, shape (blocks,)): Last rank of each block.
         counts (int64 array, shape (blocks, classes)): Items of each block in each class, of those that it judged.
-        known: Ranks in ascending order, the planned ones among them, and the class of each; where they are more than
+        answers: Ranks in ascending order, the planned ones among them, and the class of each; where they are more than
             the planned ones, the plan keeps them.
     """
     classes = np.arange(judge.classes, dtype=np.int8)
@@ -83,15 +83,15 @@ def with_judge(
             "items": counts.reshape(-1),
         }
     )
-    rank, codes = known
+    rank, codes = answers
     sample = pa.table({"rank": rank, "judge_class": codes.astype(np.int8)})
     note = judge.note()
     if plan.judge_sample is not None:
         note |= {"sample": True}
     elif rank.size > plan.ranks.size:
         note |= {"reserve": True}
-    made = with_classes(replace(plan, judge_sample=sample, judge_counts=table).with_notes(judge=note))
-    return made if len(note) > 2 else replace(made, judge_sample=None)
+    judged = with_classes(replace(plan, judge_sample=sample, judge_counts=table).with_notes(judge=note))
+    return judged if len(note) > 2 else replace(judged, judge_sample=None)
 
 
 def with_classes(plan: Plan) -> Plan:

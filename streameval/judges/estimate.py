@@ -43,16 +43,16 @@ def judged_estimate(
         return None
     judge_class = plan.table.column("judge_class").to_numpy()
     judged, ends = _judged_items(plan.judge_counts)
-    middle, known = _middle(ends), labels.known
-    block = np.searchsorted(ends, labels.rank[known])
+    middle, is_labelled = _middle(ends), labels.known
+    block = np.searchsorted(ends, labels.rank[is_labelled])
     labelled = np.zeros(judged.shape)
-    np.add.at(labelled, (block, judge_class[known]), 1.0)
+    np.add.at(labelled, (block, judge_class[is_labelled]), 1.0)
     unlabelled = judged - labelled
     if judged_rate is not None:
         others = np.diff(ends, prepend=0) - judged.sum(axis=1)
         unlabelled += others[:, None] * _shares(plan, 1 / judged_rate - 1, ends)
     rates = np.zeros(judged.shape)
-    weight = known.astype(np.float64)
+    weight = is_labelled.astype(np.float64)
     for code in range(judged.shape[1]):
         pool = PooledLabels.of(labels.rank, np.where(judge_class == code, labels.label, -1), odds, _CLASS_REACH)
         pool = pool if pool.rank.size else everyone
@@ -62,7 +62,7 @@ def judged_estimate(
         weight[np.searchsorted(labels.rank, pool.rank)] += pool.stand_for(items, of_gaps)
     total = unlabelled.sum(axis=1)
     slope = np.divide((unlabelled * rates).sum(axis=1), total, out=np.zeros(total.size), where=total > 0)
-    return replace(joined(ends, slope, labels.rank[known], labels.label[known]), weight=weight)
+    return replace(joined(ends, slope, labels.rank[is_labelled], labels.label[is_labelled]), weight=weight)
 
 
 def _judged_items(counts: pa.Table) -> tuple[FloatArray, Int64Array]:
@@ -85,5 +85,5 @@ def _shares(plan: Plan, odds: FloatArray, ends: Int64Array) -> FloatArray:
     sample_odds = sample_odds if np.any(sample_odds > 0) else np.ones(sample_odds.size)
     counts = plan.judge_counts
     classes = 0 if counts is None else int(counts.column("judge_class").to_numpy().max()) + 1
-    pools = [PooledLabels.of(rank, code == one, sample_odds, _JUDGED_REACH) for one in range(classes)]
+    pools = [PooledLabels.of(rank, code == judge_class, sample_odds, _JUDGED_REACH) for judge_class in range(classes)]
     return np.stack([pool.rates()[pool.gap_of(_middle(ends))] for pool in pools], axis=1)

@@ -1,4 +1,4 @@
-"""What is asked of a judge who answers for every item."""
+"""Options of a judge who answers for every item."""
 
 from __future__ import annotations
 

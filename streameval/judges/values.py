@@ -1,4 +1,4 @@
-"""What a judge says, as it is stored, and the classes that its values are put into by thresholds."""
+"""Answers of a judge as they are stored, and the classes that its values are put into by thresholds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Judge:
         """Check the thresholds."""
         edges = (0.0, *self.thresholds, 1.0)
         if any(a >= b for a, b in pairwise(edges)):
-            shown = ",".join(f"{one:g}" for one in self.thresholds)
+            shown = ",".join(f"{threshold:g}" for threshold in self.thresholds)
             raise InputError(f"the thresholds of --judge are {shown}", f"they rise, inside (0, 1): {_EXAMPLE}")
         if self.classes > MOST_CLASSES:
             raise InputError(f"{self.classes} classes of a judge, one of items without an answer among them",
@@ -86,31 +86,31 @@ class Judge:
     @property
     def names(self) -> tuple[str, ...]:
         """The classes in words."""
-        edges = ["0", *(f"{one:g}" for one in self.thresholds), "1"]
+        edges = ["0", *(f"{threshold:g}" for threshold in self.thresholds), "1"]
         return (*(f"{a} to {b}" for a, b in pairwise(edges)), "no answer")
 
     def codes(self, values: pa.ChunkedArray, place: str) -> UInt8Array:
         """Class of each value; see `said`."""
         return self.codes_of(self.said(values, place))
 
-    def codes_of(self, said: AnyArray) -> UInt8Array:
-        """Class of each number that `said` gives."""
-        codes = np.zeros(said.size, np.uint8)
+    def codes_of(self, answers: AnyArray) -> UInt8Array:
+        """Class of each number that `answers` gives."""
+        codes = np.zeros(answers.size, np.uint8)
         for least in self.thresholds:  # few: quicker than a search for each value
-            codes += _reached(said, least)
-        codes[_unanswered(said)] = self.classes - 1
+            codes += _reached(answers, least)
+        codes[_unanswered(answers)] = self.classes - 1
         return codes
 
-    def counted(self, said: AnyArray, edges: Int64Array) -> Int64Array:
+    def counted(self, answers: AnyArray, edges: Int64Array) -> Int64Array:
         """Tell how many of each class are between neighbouring edges: shape (edges − 1, classes)."""
-        reached = [~_unanswered(said), *(_reached(said, least) for least in self.thresholds)]
+        reached = [~_unanswered(answers), *(_reached(answers, least) for least in self.thresholds)]
         pairs = list(pairwise(edges.tolist()))
-        up = np.array([[np.count_nonzero(one[a:b]) for one in reached] for a, b in pairs], np.int64)
+        up = np.array([[np.count_nonzero(mask[a:b]) for mask in reached] for a, b in pairs], np.int64)
         up = up.reshape(-1, len(reached))
         return np.column_stack([up[:, :-1] - up[:, 1:], up[:, -1], np.diff(edges) - up[:, 0]])
 
     def said(self, values: pa.ChunkedArray, place: str) -> AnyArray:
-        """What a judge says, as booleans or floats with NaN for no answer; nothing is copied where that is possible.
+        """Read a judge's answers as booleans, or floats with NaN for no answer; copied only where needed.
 
         Raises:
             InputError: Values that are no numbers or the words that labels are read by, or outside [0, 1]; `place` says
@@ -203,7 +203,7 @@ def _spoken(values: pa.ChunkedArray, named: str, place: str) -> FloatArray:
 
 
 def _reached(numbers: AnyArray, least: float) -> BoolArray:
-    """Which numbers are at least a threshold inside (0, 1); compared in their own precision, with the same result."""
+    """Tell which numbers are at least a threshold inside (0, 1); compared in their own precision, to the same end."""
     if numbers.dtype == np.bool_:
         return numbers
     bound = numbers.dtype.type(least)

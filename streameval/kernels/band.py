@@ -1,4 +1,4 @@
-"""What a stratum of a sample adds to a simultaneous band for the yield Y(r): no assumption but the draw.
+"""Part of a stratum of a sample in a simultaneous band for the yield Y(r): no assumption but the draw.
 
 Strata of few draws are steps of `streameval.kernels.sequential_band`, which takes their gain from here.
 

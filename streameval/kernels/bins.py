@@ -84,9 +84,9 @@ def part_heavy(
     for i in range(keys.size):  # without branches: which way they go is chance
         before, key = out[i], keys[i]
         h = heavy_of[before]
-        one = max(h, 0)
-        inside = np.int64(ties[i] >> shift[one]) + 1 if key == heavy[one] else np.int64(0)
-        at = start[before + 1] - 1 if key > heavy[one] else start[before] + inside
+        slot = max(h, 0)
+        inside = np.int64(ties[i] >> shift[slot]) + 1 if key == heavy[slot] else np.int64(0)
+        at = start[before + 1] - 1 if key > heavy[slot] else start[before] + inside
         out[i] = np.uint32(at if h >= 0 else start[before])
 
 

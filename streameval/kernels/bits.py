@@ -131,11 +131,11 @@ def counts_at(words: UInt64Array, places: Int64Array, before: Int64Array) -> Int
 def count_bits(words: UInt64Array, first: int, last: int) -> int:
     """Bits that are set from bit `first` up to, and without, bit `last`; numpy alone."""
     begin, end = first // WORD, last // WORD
-    found = int(np.bitwise_count(words[begin:end]).sum())
+    n_set = int(np.bitwise_count(words[begin:end]).sum())
     for at, bits, sign in ((begin, first % WORD, -1), (end, last % WORD, 1)):
         if bits:
-            found += sign * int(np.bitwise_count(words[at] & ((_ONE << np.uint64(bits)) - _ONE)))
-    return found
+            n_set += sign * int(np.bitwise_count(words[at] & ((_ONE << np.uint64(bits)) - _ONE)))
+    return n_set
 
 
 def repeats(values: np.ndarray, falling: int, words: UInt64Array) -> int:

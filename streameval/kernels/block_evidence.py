@@ -60,7 +60,7 @@ def factors(draws: Draws, stakes: Stakes) -> Factors:
     mass, items, rates, share, eta = stakes
     n, m = block.size, eta.shape[1]
     above, base, slope = np.empty((n, m)), np.zeros((n, m)), np.empty((n, m))
-    left, found, items = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), items.copy()
+    left, bad_mass, items = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), items.copy()
     for b in range(mass.size):
         left[0] += mass[b] * items[b]
     for t in range(n):
@@ -82,8 +82,8 @@ def factors(draws: Draws, stakes: Stakes) -> Factors:
         drawn = block[t]
         items[drawn] -= 1
         left[t + 1] = left[t] - mass[drawn]
-        found[t + 1] = found[t] + mass[drawn] * bad[t]
-    return above, base, slope, left, found
+        bad_mass[t + 1] = bad_mass[t] + mass[drawn] * bad[t]
+    return above, base, slope, left, bad_mass
 
 
 @kernel
@@ -92,11 +92,11 @@ def evidence(made_of: Factors, beta: int) -> FloatArray:
 
     Infinite from where on that much bad mass cannot be left.
     """
-    above, base, slope, left, found = made_of
+    above, base, slope, left, bad_mass = made_of
     n, m = above.shape
     path, logs = np.zeros(n + 1), np.zeros(m)
     for t in range(n + 1):
-        gap = left[t] - max(0, beta - found[t])
+        gap = left[t] - max(0, beta - bad_mass[t])
         if gap < 0:
             for later in range(t, n + 1):
                 path[later] = math.inf

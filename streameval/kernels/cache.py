@@ -60,8 +60,8 @@ class CacheFiles:
     def load(self, key: object) -> Any:
         """Give what was saved for a key; None where nothing was, or something is wrong with it."""
         name = self.name(key)
-        found = (self._read(os.path.join(folder, name), key) for folder in self._folders)
-        return next((data for data in found if data is not None), None)
+        contents = (self._read(os.path.join(folder, name), key) for folder in self._folders)
+        return next((data for data in contents if data is not None), None)
 
     def _read(self, path: str, key: object) -> Any:
         try:
@@ -106,11 +106,11 @@ def _takes_files(folder: str) -> bool:
 @functools.cache
 def folders() -> tuple[str, ...]:
     """Tell where compiled kernels of this installation may be."""
-    own = Path(__file__).resolve().parent
-    name = f"streameval_{hashlib.sha256(os.fsencode(own)).hexdigest()[:16]}"
+    package = Path(__file__).resolve().parent
+    name = f"streameval_{hashlib.sha256(os.fsencode(package)).hexdigest()[:16]}"
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return (str(Path(chosen).absolute() / name),)
-    places = [own / "__pycache__"]
+    places = [package / "__pycache__"]
     user = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
     if user.is_absolute():  # else the user has no home folder
         places.append(user / name)
@@ -170,7 +170,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 @functools.cache
 def _sources() -> str:
     """Hash of every kernel's source: a kernel holds the code of those that it calls."""
-    found = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256(sys.version.encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

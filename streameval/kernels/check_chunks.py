@@ -1,4 +1,4 @@
-"""What Parquet files state: of column chunks, held against sizes and schema; of values, held against these."""
+"""Checks of what Parquet files state: of column chunks, against sizes and schema; of values, against these."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ _MOST_ORDINAL = 2**15  # ordinals are numbers of 16 bits
 
 
 @borrowing_kernel
-def group_fault(facts: Int64Array, own: Int64Array, leaves: Int64Array, group: int, size: int) -> tuple[int, int]:
+def group_fault(
+    facts: Int64Array, group_facts: Int64Array, leaves: Int64Array, group: int, size: int
+) -> tuple[int, int]:
     """Give what is wrong with a row group that the file cannot hold, or that contradicts the schema.
 
     Args:
         facts (int64 array, shape (leaves, N_FACTS)): Of all leaf columns: see `chunk_facts`.
-        own (int64 array, shape (3,)): See `chunk_facts`.
+        group_facts (int64 array, shape (3,)): See `chunk_facts`.
         leaves (int64 array, shape (leaves, 3)): Physical type, highest repetition and definition level of each.
         group: Its number.
         size: Bytes of the file.
@@ -36,17 +38,17 @@ def group_fault(facts: Int64Array, own: Int64Array, leaves: Int64Array, group: i
         int: What is wrong; `SOUND` where nothing is.
         int: The leaf column.
     """
-    rows, ordinal = own[kernels.ROWS], own[kernels.ORDINAL]
-    if own[kernels.COLUMNS] != leaves.shape[0]:
+    rows, ordinal = group_facts[kernels.ROWS], group_facts[kernels.ORDINAL]
+    if group_facts[kernels.COLUMNS] != leaves.shape[0]:
         return LACKING, 0
     if ordinal != kernels.ABSENT and ordinal != group and group < _MOST_ORDINAL:
         return MISNUMBERED, 0
     if rows < 0:
         return NEGATIVE, 0
     for leaf in range(leaves.shape[0] if rows > 0 else 0):
-        found = _fault(facts[leaf], leaves[leaf], rows, size)
-        if found != SOUND:
-            return found, leaf
+        fault = _fault(facts[leaf], leaves[leaf], rows, size)
+        if fault != SOUND:
+            return fault, leaf
     return SOUND, 0
 
 
@@ -102,17 +104,17 @@ def misplaced(raw: Bytes, facts: Int64Array, names: Bytes, cuts: Int64Array, siz
 @kernel
 def _number_at(raw: Bytes, at: int, width: int) -> int:
     """A signed number of some bytes, lowest first."""
-    found = np.uint64(0)
+    number = np.uint64(0)
     for i in range(width):
-        found |= np.uint64(raw[at + i]) << np.uint64(8 * i)
+        number |= np.uint64(raw[at + i]) << np.uint64(8 * i)
     unused = 64 - 8 * width
-    return int(np.int64(found << np.uint64(unused))) >> unused
+    return int(np.int64(number << np.uint64(unused))) >> unused
 
 
 @kernel
 def keep_to(
     raw: Bytes, fields: Int64Array, first: Int64Array, rows: Int64Array, begin: Int64Array, low: Int64Array,
-    high: Int64Array, told: Int64Array
+    high: Int64Array, key_rule: Int64Array
 ) -> bool:  # fmt: skip
     """Tell whether numbers, none of them null, are shown to keep to what is stated of some rows.
 
@@ -125,12 +127,12 @@ def keep_to(
         first, rows (int64 arrays, shape (stretches,)): First row of each, ascending, and its rows.
         begin (int64 array, strictly increasing): First rows of stretches of numbers, of which those above are made up.
         low, high (int64 arrays): Smallest and largest key of each of these; that of a NaN where one is.
-        told (int64 array): `WIDTH`, bytes of a number, and what makes keys; `LEAST` and `MOST`, keys of no NaN.
+        key_rule (int64 array): `WIDTH`, bytes of a number, and what makes keys; `LEAST` and `MOST`, keys of no NaN.
 
     Returns:
         bool: Also false where nulls are stated, a stretch has no row, or a bound is NaN or of another length.
     """
-    at, width, least, most = 0, told[WIDTH], told[LEAST], told[MOST]
+    at, width, least, most = 0, key_rule[WIDTH], key_rule[LEAST], key_rule[MOST]
     for i in range(fields.shape[0]):
         if rows[i] <= 0 or fields[i, kernels.STATED_NULLS] > 0:
             return False
@@ -143,14 +145,14 @@ def keep_to(
             if size != width or place + width > raw.size:
                 return False
             bound = _number_at(raw, place, width)
-            bound ^= told[FLIP] ^ (bound >> 63 & told[SIGNED])
-            if told[SIGNED] and bound == -end:  # the one zero of the other sign, which is as large
+            bound ^= key_rule[FLIP] ^ (bound >> 63 & key_rule[SIGNED])
+            if key_rule[SIGNED] and bound == -end:  # the one zero of the other sign, which is as large
                 bound = end - 1
             if bound < least or bound > most:
                 return False
-            one = at
-            while one < begin.size and (one == at or begin[one] < first[i] + rows[i]):
-                if low[one] < (least if end else bound) or high[one] > (bound if end else most):
+            stretch = at
+            while stretch < begin.size and (stretch == at or begin[stretch] < first[i] + rows[i]):
+                if low[stretch] < (least if end else bound) or high[stretch] > (bound if end else most):
                     return False
-                one += 1
+                stretch += 1
     return True

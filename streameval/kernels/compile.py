@@ -1,4 +1,4 @@
-"""What numba makes of kernels, by interfaces that it promises to nobody; all of those are used here and in `cache`.
+"""Compilation of kernels by numba, by interfaces that it promises to nobody; all of those are used here and in `cache`.
 
 By itself numba optimises each function and makes machine code of it, with a wrapper for Python, before another calls
 it; and then all of this again within each that does. A part stays as it was lowered until it is in what Python calls,
@@ -32,15 +32,15 @@ def compiled(function: Callable[..., Any], linked: Callable[..., Any], options: 
 
     LLVM calls Python back, and an exception raised there is lost, with the machine code that was asked for.
     """
-    made = _jitted(linked, options)
-    made._cache, compile_for = KernelCache(function), made._compile_for_args
+    dispatcher = _jitted(linked, options)
+    dispatcher._cache, compile_for = KernelCache(function), dispatcher._compile_for_args
 
     def undisturbed(*arguments: Any, **named: Any) -> Any:
         with _compiling():
             return compile_for(*arguments, **named)
 
-    made._compile_for_args = undisturbed
-    return made  # type: ignore[no-any-return]
+    dispatcher._compile_for_args = undisturbed
+    return dispatcher  # type: ignore[no-any-return]
 
 
 @contextmanager
@@ -61,18 +61,18 @@ def part(linked: Callable[..., Any], options: KernelOptions) -> Any:
     return _as_part(_jitted(linked, {**options, "no_cpython_wrapper": True}))
 
 
-def _as_part(made: Any) -> Any:
+def _as_part(dispatcher: Any) -> Any:
     """Have what numba compiles be lowered alone."""
-    made._compiler.pipeline_class = _Lowered
+    dispatcher._compiler.pipeline_class = _Lowered
 
-    def add(found: Any) -> None:
-        found = found._replace(entry_point=object())  # by which numba knows it among what can be called
-        found.library.finalize = lambda: _linked(found.library)
-        found.target_context.insert_user_function(found.entry_point, found.fndesc, [found.library])
-        made.overloads[tuple(found.signature.args)] = found
+    def add(result: Any) -> None:
+        result = result._replace(entry_point=object())  # by which numba knows it among what can be called
+        result.library.finalize = lambda: _linked(result.library)
+        result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        dispatcher.overloads[tuple(result.signature.args)] = result
 
-    made.add_overload = add
-    return made
+    dispatcher.add_overload = add
+    return dispatcher
 
 
 class _Lowered(CompilerBase):  # type: ignore[misc]
@@ -91,15 +91,15 @@ def _linked(library: Any) -> None:
     library._finalized = True
 
 
-def ahead(made: Any, signature: str) -> bool:
+def ahead(dispatcher: Any, signature: str) -> bool:
     """Compile one signature of what `compiled` returned; returns False where it was there already, or numba is off."""
     if switched_off():
         return False
     wanted = eval(signature, {**vars(numba.types), "bool": numba.types.boolean})  # as numba itself reads signatures
-    if made._cache.holds(wanted, cpu_target.target_context.codegen()):
+    if dispatcher._cache.holds(wanted, cpu_target.target_context.codegen()):
         return False
     with _compiling():
-        made.compile(wanted)
+        dispatcher.compile(wanted)
     return True
 
 
@@ -109,12 +109,12 @@ def cache_folder(function: Callable[..., Any]) -> str | None:
 
 
 def _jitted(linked: Callable[..., Any], options: KernelOptions) -> Any:
-    made: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(linked)
-    resolve = made.get_call_template
+    dispatcher: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(linked)
+    resolve = dispatcher.get_call_template
 
     def unliteral(arguments: Any, named: Any) -> Any:
         # else a kernel that is called with a constant is compiled once for this constant, and once for all numbers
         return resolve(tuple(map(numba.types.unliteral, arguments)), named)
 
-    made.get_call_template = unliteral
-    return made
+    dispatcher.get_call_template = unliteral
+    return dispatcher

@@ -13,14 +13,14 @@ _EIGHT, _WORD, _ONE, _THREE, _SEVEN = np.uint64(8), np.uint64(64), np.uint64(1),
 
 
 @kernel
-def take_deltas(raw: Bytes, at: int, n_rows: int, rows: Int64Array, found: Int64Array, ends: Int64Array) -> int:
+def take_deltas(raw: Bytes, at: int, n_rows: int, rows: Int64Array, out: Int64Array, ends: Int64Array) -> int:
     """Take the values of some rows of a page, and the smallest and the largest of all.
 
     Args:
         raw (uint8 array): The page, decompressed; its values begin at `at`.
         n_rows: Values in the page, none of them null.
         rows (int64 array, strictly increasing): Wanted rows of the page.
-        found (int64 array, shape (rows,)): Receives their values.
+        out (int64 array, shape (rows,)): Receives their values.
         ends (int64 array): Receives the smallest and the largest value of the page.
 
     Returns:
@@ -38,9 +38,9 @@ def take_deltas(raw: Bytes, at: int, n_rows: int, rows: Int64Array, found: Int64
     if each <= 0 or each % 32:
         return -1
     values, spare = np.empty(each, np.int64), np.zeros(8 * each + 8, np.uint8)
-    low, high, row, taken = value, value, 1, 0
+    low, high, row, n_taken = value, value, 1, 0
     if rows.size and rows[0] == 0:
-        found[0], taken = value, 1
+        out[0], n_taken = value, 1
     while row < n_rows:
         least, at = zigzag(raw, at)
         widths = at
@@ -68,9 +68,9 @@ def take_deltas(raw: Bytes, at: int, n_rows: int, rows: Int64Array, found: Int64
                 value += np.int64(word & mask) + least
                 low, high = min(low, value), max(high, value)
                 values[i] = value
-            while taken < rows.size and rows[taken] < row + n:
-                found[taken] = values[rows[taken] - row]
-                taken += 1
+            while n_taken < rows.size and rows[n_taken] < row + n:
+                out[n_taken] = values[rows[n_taken] - row]
+                n_taken += 1
             row += n
             at += size
     ends[0], ends[1] = low, high

@@ -111,7 +111,7 @@ def _prefix(width: int, count: int, stream: np.uint64, out: Int64Array) -> None:
 
 @kernel
 def _slot(place: Int64Array, wanted: int) -> int:
-    """Where a place is kept, or the free slot it would take."""
+    """Find where a place is kept, or the free slot it would take."""
     mask = np.uint64(place.size - 1)
     slot = mix64(np.uint64(wanted)) & mask
     while place[np.int64(slot)] != -1 and place[np.int64(slot)] != wanted:

@@ -68,9 +68,9 @@ _COUNT, _SUM, _NTH = np.uint64((1 << 12) - 1), np.uint64((1 << 18) - 1), np.uint
 def _byte_sums() -> UInt64Array:
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.uint64)
     nth, place = np.cumsum(bits, axis=1).astype(np.uint64), np.arange(64, dtype=np.uint64).reshape(8, 1, 8)
-    one, two = np.sum(bits * place, axis=2), np.sum(bits * place * place, axis=2)
+    linear, square = np.sum(bits * place, axis=2), np.sum(bits * place * place, axis=2)
     nth_one, nth_two = np.sum(bits * nth * place, axis=2), np.sum(bits * nth * place * place, axis=2)
-    plain = np.sum(bits, axis=1) + (one << _SUM_AT) + (two << _SQUARE_AT)
+    plain = np.sum(bits, axis=1) + (linear << _SUM_AT) + (square << _SQUARE_AT)
     return np.stack([plain, nth_one + (nth_two << _NTH_AT)], axis=2).astype(np.uint64).ravel()
 
 
@@ -87,21 +87,21 @@ def word_sums(word: np.uint64, sums: UInt64Array) -> tuple[float, float, float, 
     plain, nth, times, base = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
     for _ in range(8):
         at = base + ((word & _BYTE) << _ONE)
-        own = sums[at]
-        times += (plain & _COUNT) * own
-        plain += own
+        byte_sums = sums[at]
+        times += (plain & _COUNT) * byte_sums
+        plain += byte_sums
         nth += sums[at + _ONE]
         word >>= _EIGHT
         base += _ENTRIES
-    n, one, two = np.float64(plain & _COUNT), np.float64(plain >> _SUM_AT & _SUM), np.float64(plain >> _SQUARE_AT)
+    n, linear, square = np.float64(plain & _COUNT), np.float64(plain >> _SUM_AT & _SUM), np.float64(plain >> _SQUARE_AT)
     n_one = np.float64((times >> _SUM_AT & _SUM) + (nth & _NTH))
     n_two = np.float64((times >> _SQUARE_AT) + (nth >> _NTH_AT))
     # from places to distances from the middle: these are whole numbers or quarters, and exact
     each = 0.5 * n * (n + 1.0)
     return (
         n,
-        one - 31.5 * n,
-        two - 63.0 * one + 992.25 * n,
+        linear - 31.5 * n,
+        square - 63.0 * linear + 992.25 * n,
         each,
         n_one - 31.5 * each,
         n_two - 63.0 * n_one + 992.25 * each,
@@ -110,12 +110,12 @@ def word_sums(word: np.uint64, sums: UInt64Array) -> tuple[float, float, float, 
 
 @kernel
 def add_far_labels(
-    given: tuple[UInt64Array, UInt64Array], rows: int, before: int, whole: Int64Array, real: FloatArray
+    words_and_sums: tuple[UInt64Array, UInt64Array], rows: int, before: int, whole: Int64Array, real: FloatArray
 ) -> None:
     """Do what `add_labels` does, far down a list: 64 items at a time.
 
     Args:
-        given (pair of arrays): Words, and `BYTE_SUMS`.
+        words_and_sums (pair of arrays): Words, and `BYTE_SUMS`.
         rows: Labels in the words.
         before: Ranks before the first, `FAR_RANKS` or more.
         whole, real: As there.
@@ -126,23 +126,23 @@ def add_far_labels(
     are added is carried along: all of it is within 4.3·10⁻¹⁶ + 18 · 2⁻⁵³ < 2.5·10⁻¹⁵ of the truth at the worst, and as
     roundings go both ways within 10⁻¹⁵.
     """
-    words, sums = given
-    found, ranks, weighted, inverse, lost, lost1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    words, sums = words_and_sums
+    positives, ranks, weighted, inverse, lost, lost1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for stretch in range((rows + STRETCH - 1) // STRETCH):
-        first, own, own1 = stretch * (STRETCH // WORD), -lost, -lost1
+        first, part, part1 = stretch * (STRETCH // WORD), -lost, -lost1
         for i in range(first, min(first + STRETCH // WORD, (rows + WORD - 1) // WORD)):
             word = words[i] & lowest(rows - WORD * i)
             if word:
-                n, one, two, each, n_one, n_two = word_sums(word, sums)
+                n, linear, square, each, n_one, n_two = word_sums(word, sums)
                 middle = 64.0 * i + 32.5
                 share = 1.0 / (before + middle)
-                here = share * (n - share * (one - share * two))
-                own += found * here + share * (each - share * (n_one - share * n_two))
-                own1 += here
-                ranks += n * middle + one
-                found += n
-        more, more1 = weighted + own, inverse + own1
-        lost, lost1 = (more - weighted) - own, (more1 - inverse) - own1
+                here = share * (n - share * (linear - share * square))
+                part += positives * here + share * (each - share * (n_one - share * n_two))
+                part1 += here
+                ranks += n * middle + linear
+                positives += n
+        more, more1 = weighted + part, inverse + part1
+        lost, lost1 = (more - weighted) - part, (more1 - inverse) - part1
         weighted, inverse = more, more1
-    whole[SEEN], whole[POSITIVES], whole[RANKS] = rows, np.int64(found), np.int64(ranks)
+    whole[SEEN], whole[POSITIVES], whole[RANKS] = rows, np.int64(positives), np.int64(ranks)
     real[COMMON], real[COMMON + 1] = weighted, inverse

@@ -46,7 +46,9 @@ def near_sums(start: float, count: float) -> tuple[float, float]:
 
 
 @vector_kernel
-def group_sums(before: float, found: float, n: float, p: float) -> tuple[float, float, float, float, float, float]:
+def group_sums(
+    before: float, start_yield: float, n: float, p: float
+) -> tuple[float, float, float, float, float, float]:
     """Σ j/r and Σ 1/r over a group's positives: early, late, expected.
 
     Place i of the group is positive with probability p/n, with (p − 1)(i − 1)/(n − 1) positives expected before it.
@@ -57,11 +59,11 @@ def group_sums(before: float, found: float, n: float, p: float) -> tuple[float, 
         late1, late = near_sums(before + n - p, p)
         places, spread = near_sums(before, n)
         slope = (p - 1.0) / (n - 1.0) if n > 1.0 else 0.0
-        expected = (found + 1.0) * places + slope * (last * places - spread)
+        expected = (start_yield + 1.0) * places + slope * (last * places - spread)
         return (
-            (found + first) * early1 - early,
+            (start_yield + first) * early1 - early,
             early1,
-            (found + first) * late1 - late,
+            (start_yield + first) * late1 - late,
             late1,
             p / n * expected,
             p / n * places,
@@ -70,54 +72,54 @@ def group_sums(before: float, found: float, n: float, p: float) -> tuple[float, 
         places = harmonic_difference(before, n)
         spread = (p - 1.0) / (n - 1.0) * (n - (before + 1.0) * places)
         return (
-            precision_sum(found + 1.0, found + p, before - found),
+            precision_sum(start_yield + 1.0, start_yield + p, before - start_yield),
             harmonic_difference(before, p),
-            precision_sum(found + 1.0, found + p, before + n - p - found),
+            precision_sum(start_yield + 1.0, start_yield + p, before + n - p - start_yield),
             harmonic_difference(before + n - p, p),
-            p / n * ((found + 1.0) * places + spread),
+            p / n * ((start_yield + 1.0) * places + spread),
             p / n * places,
         )
     early, early1, late, late1, expected, expected1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     slope = (p - 1.0) / (n - 1.0) if n > 1.0 else 0.0
     for i in range(1, np.int64(n) + 1):
         share = 1.0 / (before + i)
-        expected += (found + 1.0 + slope * (i - 1.0)) * share
+        expected += (start_yield + 1.0 + slope * (i - 1.0)) * share
         expected1 += share
         if i <= p:
-            early += (found + i) * share
+            early += (start_yield + i) * share
             early1 += share
         if i > n - p:
-            late += (found + i - (n - p)) * share
+            late += (start_yield + i - (n - p)) * share
             late1 += share
     return early, early1, late, late1, p / n * expected, p / n * expected1
 
 
 @vector_kernel
-def _far_sums(n_groups: np.uint64, given: FloatArray, sums: FloatArray) -> None:
+def _far_sums(n_groups: np.uint64, groups: FloatArray, sums: FloatArray) -> None:
     """`group_sums` of groups that are short against the ranks before them, several at a time; and "grouped" sums."""
     for i in range(n_groups):
-        before, found, n, p = given[0, i], given[1, i], given[2, i], given[3, i]
+        before, start_yield, n, p = groups[0, i], groups[1, i], groups[2, i], groups[3, i]
         first, last = 0.5 * (p + 1.0), 0.5 * (n - 1.0)
         early1, early = near_sums(before, p)
         late1, late = near_sums(before + n - p, p)
         places, spread = near_sums(before, n)
-        expected = (found + 1.0) * places + (p - 1.0) / (n - 1.0) * (last * places - spread)
-        sums[0, i], sums[1, i] = (found + first) * early1 - early, early1
-        sums[2, i], sums[3, i] = (found + first) * late1 - late, late1
+        expected = (start_yield + 1.0) * places + (p - 1.0) / (n - 1.0) * (last * places - spread)
+        sums[0, i], sums[1, i] = (start_yield + first) * early1 - early, early1
+        sums[2, i], sums[3, i] = (start_yield + first) * late1 - late, late1
         sums[4, i], sums[5, i] = p / n * expected, p / n * places
         share = p / (before + n)
-        sums[6, i], sums[7, i] = (found + p) * share, share
+        sums[6, i], sums[7, i] = (start_yield + p) * share, share
 
 
 @vector_kernel
-def _near_groups(n_groups: np.uint64, given: FloatArray, sums: FloatArray) -> None:
+def _near_groups(n_groups: np.uint64, groups: FloatArray, sums: FloatArray) -> None:
     """Give the same of any groups."""
     for i in range(n_groups):
-        before, found, n, p = given[0, i], given[1, i], given[2, i], given[3, i]
-        e0, e1, l0, l1, x0, x1 = group_sums(before, found, n, p)
+        before, start_yield, n, p = groups[0, i], groups[1, i], groups[2, i], groups[3, i]
+        e0, e1, l0, l1, x0, x1 = group_sums(before, start_yield, n, p)
         share = p / (before + n)
         sums[0, i], sums[1, i], sums[2, i], sums[3, i], sums[4, i], sums[5, i] = e0, e1, l0, l1, x0, x1
-        sums[6, i], sums[7, i] = (found + p) * share, share
+        sums[6, i], sums[7, i] = (start_yield + p) * share, share
 
 
 @vector_kernel
@@ -130,7 +132,7 @@ def _add_stretch(
     real: FloatArray,
 ) -> None:
     """Add some groups one after another, so that the sums do not depend on how many are added at once."""
-    given, sums = room
+    groups, sums = room
     common, common1, ranks, k, far = real[0], real[1], np.int64(0), np.uint64(0), True
     for i in range(starts.size - 1):
         s, n, p = starts[i], starts[i + 1] - starts[i], founds[i + 1] - founds[i]
@@ -140,8 +142,8 @@ def _add_stretch(
             common1 += share
             ranks += p * (s + 1)
         elif p > 0:
-            given[0, k], given[1, k], given[2, k], given[3, k] = before + s, founds[i], n, p
-            far = far and given[2, k] * _FAR < given[0, k]
+            groups[0, k], groups[1, k], groups[2, k], groups[3, k] = before + s, founds[i], n, p
+            far = far and groups[2, k] * _FAR < groups[0, k]
             k += _ONE
             first = p * (p + 1) // 2
             whole[EARLY_RANKS] += p * s + first
@@ -150,9 +152,9 @@ def _add_stretch(
     real[0], real[1] = common, common1
     whole[RANKS] += ranks
     if far:
-        _far_sums(k, given, sums)
+        _far_sums(k, groups, sums)
     else:
-        _near_groups(k, given, sums)
+        _near_groups(k, groups, sums)
     e0, e1, l0, l1, x0, x1, g0, g1 = real[2], real[3], real[4], real[5], real[6], real[7], real[8], real[9]
     for i in range(k):
         e0, e1, l0, l1 = e0 + sums[0, i], e1 + sums[1, i], l0 + sums[2, i], l1 + sums[3, i]
@@ -189,22 +191,24 @@ def add_groups(
     ends = np.zeros((corner.shape[1], 2), np.int64)  # items and positives before each stretch, and in all
     stretches, groups, done = 0, 0, 0
     while True:
-        own = read_stretch(source, rows, groups, starts, founds)
-        if own == 0:
+        n_read = read_stretch(source, rows, groups, starts, founds)
+        if n_read == 0:
             break
-        s, f = starts[: own + 1], founds[: own + 1]
+        s, f = starts[: n_read + 1], founds[: n_read + 1]
         _add_stretch(s, f, before, room, whole, real)
         at = 0
-        while done < ranks.size and ranks[done] <= s[own]:
+        while done < ranks.size and ranks[done] <= s[n_read]:
             while s[at + 1] < ranks[done]:
                 at += 1
             cut[done, 0], cut[done, 1], cut[done, 2], cut[done, 3] = s[at], f[at], s[at + 1] - s[at], f[at + 1] - f[at]
             done += 1
-        starts[0], founds[0] = s[own], f[own]
-        stretches, groups = stretches + 1, groups + own
-        ends[stretches, 0], ends[stretches, 1] = s[own], f[own]
+        starts[0], founds[0] = s[n_read], f[n_read]
+        stretches, groups = stretches + 1, groups + n_read
+        ends[stretches, 0], ends[stretches, 1] = s[n_read], f[n_read]
     whole[SEEN], whole[POSITIVES] = ends[stretches, 0], ends[stretches, 1]
     if stretches > 0:
         for side in range(1 + whole[MIXED]):
-            found = hull_of_groups(source, rows, ends[: stretches + 1], corner[2], corner[side], side, starts, founds)
-            whole[EARLY + side] = found
+            n_corners = hull_of_groups(
+                source, rows, ends[: stretches + 1], corner[2], corner[side], side, starts, founds
+            )
+            whole[EARLY + side] = n_corners

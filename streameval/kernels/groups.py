@@ -79,21 +79,21 @@ def read_stretch(
     first = begin + starts[0]
     if first >= end:
         return 0
-    i, found, n = first // WORD, founds[0], np.uint64(1)
-    before_first, known = lowest(first - WORD * i), lowest(first + 1 - WORD * i)
+    i, start_yield, n = first // WORD, founds[0], np.uint64(1)
+    before_first, up_to_first = lowest(first - WORD * i), lowest(first + 1 - WORD * i)
     while n <= np.uint64(STRETCH) and WORD * i < end:
         here, item = lowest(end - WORD * i), WORD * i - begin
-        word, fresh = labels[i] & here & ~before_first, ~repeats[i] & here & ~known
-        before_first, known = _NONE, _NONE
+        word, fresh = labels[i] & here & ~before_first, ~repeats[i] & here & ~up_to_first
+        before_first, up_to_first = _NONE, _NONE
         while fresh:
             below = (fresh - _ONE) & ~fresh
-            starts[n], founds[n] = item + count(below), found + count(word & below)
+            starts[n], founds[n] = item + count(below), start_yield + count(word & below)
             fresh &= fresh - _ONE
             n += _ONE
-        found += count(word)
+        start_yield += count(word)
         i += 1
     if n <= np.uint64(STRETCH):
-        starts[n], founds[n] = end - begin, found
+        starts[n], founds[n] = end - begin, start_yield
         return int(np.int64(n))
     return STRETCH
 

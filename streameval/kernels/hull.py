@@ -18,28 +18,28 @@ _ONE = np.uint64(1)
 
 
 @kernel
-def push_corner(corner: Int64Array, size: int, rank: int, found: int) -> int:
+def push_corner(corner: Int64Array, size: int, rank: int, positives: int) -> int:
     """Append a point to an upper concave chain from (0, 0), dropping the points it covers; return the new size."""
     while size > 0:
         x1, y1 = corner[size - 1, 0], corner[size - 1, 1]
         x0, y0 = np.int64(0), np.int64(0)
         if size > 1:
             x0, y0 = corner[size - 2, 0], corner[size - 2, 1]
-        if (y1 - y0) * (rank - x1) > (found - y1) * (x1 - x0):
+        if (y1 - y0) * (rank - x1) > (positives - y1) * (x1 - x0):
             break
         size -= 1
     corner[size, 0] = rank
-    corner[size, 1] = found
+    corner[size, 1] = positives
     return size + 1
 
 
 @kernel
-def is_above(corner: Int64Array, edge: int, rank: int, found: int) -> bool:
+def is_above(corner: Int64Array, edge: int, rank: int, positives: int) -> bool:
     """Tell whether a point lies on or above the chain, on the edge that ends at corner `edge`."""
     x0, y0 = np.int64(0), np.int64(0)
     if edge > 0:
         x0, y0 = corner[edge - 1, 0], corner[edge - 1, 1]
-    return bool((found - y0) * (corner[edge, 0] - x0) >= (corner[edge, 1] - y0) * (rank - x0))
+    return bool((positives - y0) * (corner[edge, 0] - x0) >= (corner[edge, 1] - y0) * (rank - x0))
 
 
 def founds_of(words: UInt64Array, rows: int) -> Int64Array:
@@ -65,11 +65,11 @@ def founds_of(words: UInt64Array, rows: int) -> Int64Array:
 def found_before(words: UInt64Array, rows: Int64Array, founds: Int64Array) -> Int64Array:
     """Positives before some rows, 0-based, all of them in the words, given `founds_of` these; numpy alone."""
     at, stretches = rows // WORD, rows // STRETCH
-    found = founds[stretches] + np.bitwise_count(words[at] & ((_ONE << (rows % WORD).astype(np.uint64)) - _ONE))
+    positives = founds[stretches] + np.bitwise_count(words[at] & ((_ONE << (rows % WORD).astype(np.uint64)) - _ONE))
     for word in range(_WORDS - 1):
         earlier = stretches * _WORDS + word
-        found += np.bitwise_count(words[np.minimum(earlier, at)]) * (earlier < at)
-    return found
+        positives += np.bitwise_count(words[np.minimum(earlier, at)]) * (earlier < at)
+    return positives
 
 
 @kernel
@@ -88,11 +88,11 @@ def hull_of_labels(words: UInt64Array, rows: int, founds: Int64Array, coarse: In
         size = push_corner(coarse, size, min(i * STRETCH, rows), founds[i])
     size, edge = 0, 0
     for i in range(founds.size - 1):
-        first, found = i * STRETCH, founds[i]
-        last, gained = min(first + STRETCH, rows), founds[i + 1] - found
+        first, positives = i * STRETCH, founds[i]
+        last, gained = min(first + STRETCH, rows), founds[i + 1] - positives
         while coarse[edge, 0] < first + gained:
             edge += 1
-        if gained > 0 and is_above(coarse, edge, first + gained, found + gained):
+        if gained > 0 and is_above(coarse, edge, first + gained, positives + gained):
             # the same of shorter stretches: little of this one reaches as high as it might
             near = edge
             while near > 0 and coarse[near - 1, 0] >= first:
@@ -102,17 +102,17 @@ def hull_of_labels(words: UInt64Array, rows: int, founds: Int64Array, coarse: In
                 gained = int(count(piece))
                 while coarse[near, 0] < start + gained:
                     near += 1
-                if gained > 0 and is_above(coarse, near, start + gained, found + gained):
-                    ends, reached = piece & ~(piece >> _ONE), found
+                if gained > 0 and is_above(coarse, near, start + gained, positives + gained):
+                    ends, reached = piece & ~(piece >> _ONE), positives
                     if start + _SHORT < rows and word_at(words, start + _SHORT) & _ONE:
                         ends &= lowest(_SHORT - 1)  # its last run of positives goes on
                     while ends:
                         below = (ends - _ONE) & ~ends
                         row = int(count(below))
-                        reached = found + int(count(piece & (below << _ONE | _ONE)))
+                        reached = positives + int(count(piece & (below << _ONE | _ONE)))
                         size = push_corner(corner, size, start + row + 1, reached)
                         ends &= ends - _ONE
-                found += gained
+                positives += gained
         elif gained > 0:
             size = push_corner(corner, size, last, founds[i + 1])
     return size
@@ -164,12 +164,12 @@ def hull_of_groups(
                     while at > 0 and coarse[at - 1, 0] >= starts[j]:
                         at -= 1
                     for g in range(j, after):
-                        found = founds[g + 1]
-                        rank = starts[g + 1] if late else starts[g] + found - founds[g]
+                        positives = founds[g + 1]
+                        rank = starts[g + 1] if late else starts[g] + positives - founds[g]
                         while coarse[at, 0] < rank:
                             at += 1
-                        if is_above(coarse, at, rank, found) and found > founds[g]:
-                            size = push_corner(corner, size, rank, found)
+                        if is_above(coarse, at, rank, positives) and positives > founds[g]:
+                            size = push_corner(corner, size, rank, positives)
         if ends[i + 1, 1] > ends[i, 1]:
             size = push_corner(corner, size, ends[i + 1, 0], ends[i + 1, 1])
     return size

@@ -56,15 +56,15 @@ def add_influence(
     labels, repeats = bits
     first, last = rows
     inverse, local_square, each_square = 0.0, 0.0, 0.0
-    found, begin = 0, first
+    positives, begin = 0, first
     while begin < last:
         end, p = begin + 1, int(np.int64(labels[begin // WORD] >> np.uint64(begin % WORD) & _ONE))
         while end < last and repeats[end // WORD] >> np.uint64(end % WORD) & _ONE:
             p += int(np.int64(labels[end // WORD] >> np.uint64(end % WORD) & _ONE))
             end += 1
         share = 1.0 / np.float64(before + end - first)
-        local = np.float64(found + p) * share
-        losses, wins = 2 * (begin - first - found) + end - begin - p, 2 * found + p
+        local = np.float64(positives + p) * share
+        losses, wins = 2 * (begin - first - positives) + end - begin - p, 2 * positives + p
         of_local, of_each = local - inverse + local_square, share + each_square
         # positives first, in whatever order tied items come: a sum of a bin depends on none
         for i in range(begin, end if p else begin):
@@ -86,6 +86,6 @@ def add_influence(
             inverse += p * share
             local_square += p * local * share
             each_square += p * share * share
-        found += p
+        positives += p
         begin = end
     sums[INVERSE], sums[LOCAL_SQUARE], sums[EACH_SQUARE] = inverse, local_square, each_square

@@ -50,19 +50,19 @@ def best_of_labels(words: UInt64Array, rows: tuple[int, int], before: tuple[int,
     of its runs: which of them reach higher than later ones nothing foretells.
     """
     begin, end = rows
-    found: Any = before[1]
+    positives: Any = before[1]
     high: Any = np.int64(0)
     low: Any = np.int64(0)
     unit = np.int64(best * _UNITS)
     for i in range(begin // WORD, (end + WORD - 1) // WORD):
-        found += count(words[i] & _inside(i, begin, end))
+        positives += count(words[i] & _inside(i, begin, end))
     for i in range((end + WORD - 1) // WORD - 1, begin // WORD - 1, -1):
         word = words[i] & _inside(i, begin, end)
         if not word:
             continue
         gained, rank = count(word), before[0] - begin + WORD * i
-        reached, last = np.float64(found), np.float64(rank + WORD)
-        found -= gained
+        reached, last = np.float64(positives), np.float64(rank + WORD)
+        positives -= gained
         later: Any = np.int64(0)
         if reached / np.float64(rank + max(0, begin - WORD * i) + gained) > best:
             word = backwards(word)
@@ -82,14 +82,14 @@ def best_of_labels(words: UInt64Array, rows: tuple[int, int], before: tuple[int,
 
 @kernel
 def _stretch_before(
-    source: GroupSource, rows: tuple[int, int], last: int, ends: tuple[int, int], found: int
+    source: GroupSource, rows: tuple[int, int], last: int, ends: tuple[int, int], positives: int
 ) -> tuple[int, int, int, int]:
     """Step back over up to 256 groups that begin before item `last`.
 
     Returns:
         int: The first item stepped over.
         int, int: Items, and positives, before the first of the groups: `ends` where there is none.
-        int: Positives before the first item; `found` are those before `last`.
+        int: Positives before the first item; `positives` are those before `last`.
     """
     labels, repeats, begin, s, f = source[0], source[1], rows[0], int(ends[0]), int(ends[1])
     i, groups = (last - 1) // WORD + 1, np.int64(0)
@@ -97,12 +97,12 @@ def _stretch_before(
         i -= 1
         here = _inside(i, begin, last)
         fresh, word = ~repeats[i] & here, labels[i] & here
-        found -= int(count(word))
+        positives -= int(count(word))
         if fresh:
             below = (fresh - _ONE) & ~fresh
-            s, f = int(WORD * i + count(below) - begin), int(found + count(word & below))
+            s, f = int(WORD * i + count(below) - begin), int(positives + count(word & below))
             groups += count(fresh)
-    return max(begin, WORD * i), s, f, found
+    return max(begin, WORD * i), s, f, positives
 
 
 @vector_kernel
@@ -132,17 +132,17 @@ def _best_of_numbers(
     sizes, positives, width = source[2][0], source[2][1], source[3]
     high: Any = np.int64(0)
     low: Any = np.int64(0)
-    unit, rank, found = np.int64(best * _UNITS), before[0] + ends[0], before[1] + ends[1]
+    unit, rank, last_yield = np.int64(best * _UNITS), before[0] + ends[0], before[1] + ends[1]
     for back in range(rows[1] - rows[0]):
         g = np.uint64(rows[1] - 1 - back)
         n, gained = number_at(sizes, g, width), number_at(positives, g, width)
         if gained > 0:
-            precision = np.float64(found) / np.float64(rank if late else rank - n + gained)
+            precision = np.float64(last_yield) / np.float64(rank if late else rank - n + gained)
             if precision > best:
                 best, unit = precision, np.int64(precision * _UNITS)
             high += gained * (unit >> HALF_BITS)
             low += gained * (unit & _LOW)
-        rank, found = rank - n, found - gained
+        rank, last_yield = rank - n, last_yield - gained
     return high, low
 
 
@@ -164,9 +164,9 @@ def best_of_groups(
     starts, founds = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
     high: Any = np.int64(0)
     low: Any = np.int64(0)
-    last, found = rows[1], ends[1]
+    last, last_yield = rows[1], ends[1]
     while last > rows[0]:
-        first, s, f, found = _stretch_before(source, rows, last, ends, found)
+        first, s, f, last_yield = _stretch_before(source, rows, last, ends, last_yield)
         gained = ends[1] - f
         if gained > 0 and np.float64(before[1] + ends[1]) / np.float64(before[0] + s + gained) <= best:
             unit = np.int64(best * _UNITS)

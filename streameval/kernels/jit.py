@@ -79,8 +79,12 @@ class Kernel(Generic[P, R]):
 
     def _calls(self) -> dict[str, Kernel[..., Any]]:
         """The kernels that it calls, by the names that it calls them by."""
-        known = self.py_func.__globals__
-        return {name: known[name] for name in _names(self.py_func.__code__) if isinstance(known.get(name), Kernel)}
+        module_names = self.py_func.__globals__
+        return {
+            name: module_names[name]
+            for name in _names(self.py_func.__code__)
+            if isinstance(module_names.get(name), Kernel)
+        }
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
@@ -89,7 +93,7 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def vector_kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """The same, but x / 0 is infinite or NaN, as in numpy: with no error to check for, loops take several at once."""
+    """Compile as `kernel` does, but x / 0 is infinite or NaN, as in numpy: loops then take several at once."""
     return Kernel(function, error_model="numpy")
 
 

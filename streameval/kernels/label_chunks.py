@@ -41,21 +41,21 @@ def sound_chunks(raw: Bytes, chunks: Int64Array, most: int, pages: Int64Array, c
     cuts[0] = 0
     for i in range(chunks.shape[0]):
         begin, first = chunks[i, BEGIN], cuts[i]
-        own = pages[first:]
-        found = page_headers(raw[begin : begin + chunks[i, SIZE]], chunks[i, VALUES], own)
-        if found < 0 or found > own.shape[0]:
-            return -1 if found < 0 else MORE
-        own = own[:found]
-        largest, entries = plain_pages(own, chunks[i, COMPRESSED]), 0
-        if own[0, headers.PAGE_TYPE] == DICTIONARY_PAGE:
-            entries = own[0, headers.PAGE_UNCOMPRESSED]
+        chunk_pages = pages[first:]
+        n_pages = page_headers(raw[begin : begin + chunks[i, SIZE]], chunks[i, VALUES], chunk_pages)
+        if n_pages < 0 or n_pages > chunk_pages.shape[0]:
+            return -1 if n_pages < 0 else MORE
+        chunk_pages = chunk_pages[:n_pages]
+        largest, entries = plain_pages(chunk_pages, chunks[i, COMPRESSED]), 0
+        if chunk_pages[0, headers.PAGE_TYPE] == DICTIONARY_PAGE:
+            entries = chunk_pages[0, headers.PAGE_UNCOMPRESSED]
         if largest < 0 or largest + entries > most:
             return -1
-        for page in range(found):
-            own[page, AT] += begin
-            own[page, BODY] += begin
-            sums += own[page, headers.CRC] != kernels.ABSENT
-        cuts[i + 1] = first + found
+        for page in range(n_pages):
+            chunk_pages[page, AT] += begin
+            chunk_pages[page, BODY] += begin
+            sums += chunk_pages[page, headers.CRC] != kernels.ABSENT
+        cuts[i + 1] = first + n_pages
     return sums
 
 
@@ -69,9 +69,9 @@ def _entry(body: Bytes, number: int, width: int) -> int:
 
 
 @kernel
-def _is_dictionary(body: Bytes, page: Int64Array, told: Int64Array) -> bool:
+def _is_dictionary(body: Bytes, page: Int64Array, coding: Int64Array) -> bool:
     """Tell whether a dictionary holds 0 or 1, once each; notes what it holds."""
-    entries, width, encoding = page[headers.PAGE_VALUES], told[WIDTH], page[headers.ENCODING]
+    entries, width, encoding = page[headers.PAGE_VALUES], coding[WIDTH], page[headers.ENCODING]
     if (
         encoding not in (PLAIN, PLAIN_DICTIONARY)
         or width == 0
@@ -80,23 +80,23 @@ def _is_dictionary(body: Bytes, page: Int64Array, told: Int64Array) -> bool:
         or body.size < entries * width
     ):
         return False
-    told[ENTRIES], told[FIRST] = entries, _entry(body, 0, width)
-    told[SECOND] = _entry(body, entries - 1, width)
-    return bool(min(told[FIRST], told[SECOND]) >= 0 and (entries == 1 or told[FIRST] != told[SECOND]))
+    coding[ENTRIES], coding[FIRST] = entries, _entry(body, 0, width)
+    coding[SECOND] = _entry(body, entries - 1, width)
+    return bool(min(coding[FIRST], coding[SECOND]) >= 0 and (entries == 1 or coding[FIRST] != coding[SECOND]))
 
 
 @kernel
 def _ones(words: UInt64Array, first: int, last: int) -> int:
     """Bits that are set from bit `first` up to, and without, bit `last`."""
-    found = 0
+    n_set = 0
     for at in range(first, last, 64):
-        found += int(count(word_at(words, at) & lowest(last - at)))
-    return found
+        n_set += int(count(word_at(words, at) & lowest(last - at)))
+    return n_set
 
 
 @kernel
 def label_chunks(
-    bodies: Bytes, chunks: Int64Array, pages: Int64Array, cuts: Int64Array, told: Int64Array, words: UInt64Array,
+    bodies: Bytes, chunks: Int64Array, pages: Int64Array, cuts: Int64Array, coding: Int64Array, words: UInt64Array,
     row: int, ones: Int64Array
 ) -> int:  # fmt: skip
     """Pack chunks whose every label is 0 or 1.
@@ -104,7 +104,7 @@ def label_chunks(
     Args:
         bodies (uint8 array): Where bodies of pages lie, decompressed.
         chunks, pages, cuts: See `sound_chunks`; `BODY` of each page is its place in `bodies`.
-        told (int64 array, shape (N_TOLD,)): See `streameval.kernels.plain_pages.OPTIONAL`.
+        coding (int64 array, shape (N_TOLD,)): See `streameval.kernels.plain_pages.OPTIONAL`.
         words (uint64 array, zero from bit `row` on): Receives the bits.
         row: Labels before.
         ones (int64 array, shape (pages,)): Receives how many labels of each data page are 1.
@@ -115,14 +115,14 @@ def label_chunks(
     for i in range(chunks.shape[0]):
         first, end = cuts[i], row + chunks[i, ROWS]
         if pages[first, headers.PAGE_TYPE] == DICTIONARY_PAGE:
-            if not _is_dictionary(page_body(bodies, pages[first]), pages[first], told):
+            if not _is_dictionary(page_body(bodies, pages[first]), pages[first], coding):
                 return -1
             first += 1
-        elif told[WIDTH]:
-            told[ENTRIES] = 0
+        elif coding[WIDTH]:
+            coding[ENTRIES] = 0
         # pages hold as many values as their chunk: more than its rows would be put into bits of the next one
-        own = pages[first : cuts[i + 1]]
-        if chunks[i, VALUES] != chunks[i, ROWS] or chunk_bits(bodies, own, told, row, words) != end:
+        chunk_pages = pages[first : cuts[i + 1]]
+        if chunks[i, VALUES] != chunks[i, ROWS] or chunk_bits(bodies, chunk_pages, coding, row, words) != end:
             return -1
         for page in range(first, cuts[i + 1]):
             last = row + pages[page, headers.PAGE_VALUES]

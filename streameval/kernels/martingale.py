@@ -163,7 +163,7 @@ def evidence(
     blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,
     drawn: FloatArray,
-    found: tuple[FloatArray, FloatArray],
+    positives: tuple[FloatArray, FloatArray],
     prior: FloatArray,
     mu: FloatArray,
 ) -> FloatArray:
@@ -174,30 +174,30 @@ def evidence(
             has), and π.
         items, drawn (float64 arrays, shape (blocks, classes)): Judged ranks, and how many of them were drawn; expected
             numbers do as well.
-        found (pair of such arrays): Positives, with missing labels as 0 and as 1.
+        positives (pair of such arrays): Positives, with missing labels as 0 and as 1.
         prior (float64 array, shape (classes,)): Prediction before there are labels, inside (0, 1).
     """
-    return _followed(blocks, (items, drawn, *found), prior, (mu, math.inf), blocks[0].size)[1]
+    return _followed(blocks, (items, drawn, *positives), prior, (mu, math.inf), blocks[0].size)[1]
 
 
 def bounds(
     blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,
     drawn: FloatArray,
-    found: tuple[FloatArray, FloatArray],
+    positives: tuple[FloatArray, FloatArray],
     prior: FloatArray,
     mixture: tuple[FloatArray, float],
 ) -> tuple[FloatArray, FloatArray]:
     """Lower and upper bounds (real numbers) on the yield at the end of each block, before closing.
 
     Args:
-        blocks, items, drawn, found, prior: See `evidence`.
+        blocks, items, drawn, positives, prior: See `evidence`.
         mixture: The μ, of equal weights, and δ.
     """
     mu, delta = mixture
     threshold = math.log(2 / delta) + math.log(mu.size)
-    above, _ = _followed(blocks, (items, drawn, *found), prior, (mu, threshold), 2)
-    negatives = drawn - found[1], drawn - found[0]
+    above, _ = _followed(blocks, (items, drawn, *positives), prior, (mu, threshold), 2)
+    negatives = drawn - positives[1], drawn - positives[0]
     below, _ = _followed(blocks, (items, drawn, *negatives), 1 - prior, (mu, threshold), 2)
     return np.cumsum(blocks[0]) - below, above
 

@@ -152,7 +152,7 @@ def count_before(items: UInt64Array, bounds: UInt64Array) -> Int64Array:
         int64 array, shape (n,): In 0..k.
     """
     n_words, n = items.shape
-    found = np.empty(n, np.int64)
+    counts = np.empty(n, np.int64)
     for i in range(n):
         low, high = 0, bounds.shape[1]
         while low < high:
@@ -166,5 +166,5 @@ def count_before(items: UInt64Array, bounds: UInt64Array) -> Int64Array:
                 low = middle + 1
             else:
                 high = middle
-        found[i] = low
-    return found
+        counts[i] = low
+    return counts

@@ -149,7 +149,7 @@ def choose_pages(
         int: What is wrong with an index, such as `NO_FIRST_ROW`; -1 where nothing is.
         int: Of which chunk.
     """
-    found, groups = 0, of_group.size - 1
+    n_chosen, groups = 0, of_group.size - 1
     for chunk in range(chunks.shape[0]):
         leads, last, begin, n_rows = cuts[chunk], cuts[chunk + 1], chunks[chunk, 0], chunks[chunk, 2]
         if leads == last or index[leads, 2] != 0:
@@ -171,10 +171,10 @@ def choose_pages(
             while row < stop and wanted[row] < after:
                 row += 1
             if row > held:
-                place = places[found]
+                place = places[n_chosen]
                 place[OFFSET], place[SIZE], place[FIRST], place[ROWS] = offset, size, first, after - first
                 place[CHUNK], place[BEGIN], place[END] = chunk % groups, held, row
-                chosen[found] = page
-                found += 1
-        ends[chunk] = found
+                chosen[n_chosen] = page
+                n_chosen += 1
+        ends[chunk] = n_chosen
     return -1, 0

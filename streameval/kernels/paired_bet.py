@@ -99,7 +99,7 @@ def least_totals(steps: BetSteps, stakes: FloatArray, items: int, needed: float,
     Args:
         at (int64 array, shape (k,)): Numbers of items, rising.
     """
-    found, path, least = np.empty(at.size, np.int64), np.empty(steps[0].size + 1), 0
+    totals, path, least = np.empty(at.size, np.int64), np.empty(steps[0].size + 1), 0
     for i in range(at.size):
         high = items + 1
         while least < high:
@@ -110,5 +110,5 @@ def least_totals(steps: BetSteps, stakes: FloatArray, items: int, needed: float,
                 least = middle + 1
             else:
                 high = middle
-        found[i] = least
-    return found
+        totals[i] = least
+    return totals

@@ -200,17 +200,17 @@ def _largest(sides: _Sides, look: _SeenPair, box: _Box) -> int:
             low = middle
         else:
             high = middle
-    found = low + fine - 1
-    d, wide = found + 1, 4 * fine
+    largest = low + fine - 1
+    d, wide = largest + 1, 4 * fine
     while d <= top:
         d2 = min(top, d + wide - 1)
         if _all_rejected(sides, look, box, (d, d2), fine):
             d, wide = d2 + 1, 3 * wide
         elif wide <= fine:
-            found, d = d2, d2 + 1
+            largest, d = d2, d2 + 1
         else:
             wide = max(fine, wide // 3)
-    return min(found, top)
+    return min(largest, top)
 
 
 @kernel

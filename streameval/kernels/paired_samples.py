@@ -1,4 +1,4 @@
-"""What is labelled of the gains and losses of each cutoff, from the items of one draw that serves all cutoffs."""
+"""Labelled gains and losses of each cutoff, from the items of one draw that serves all cutoffs."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ ABSENT = -(2**62)
 
 
 @borrowing_kernel
-def find_fields(raw: Bytes, at: int, last: int, stop: int, found: Int64Array) -> bool:
+def find_fields(raw: Bytes, at: int, last: int, stop: int, places: Int64Array) -> bool:
     """Find the fields of a FileMetaData, from one of them on.
 
     Args:
@@ -37,7 +37,7 @@ def find_fields(raw: Bytes, at: int, last: int, stop: int, found: Int64Array) ->
         at, last: Where to begin, and the number of the field before.
         stop: 4 to end at the row groups: where they end is known once they are read, and to pass over them takes as
             long. 0 to go on.
-        found (int64 array, shape (N_FOUND,)): Filled with where the schema begins and ends, where the number of rows
+        places (int64 array, shape (N_FOUND,)): Filled with where the schema begins and ends, where the number of rows
             is, where the first row group begins, how many there are, where key-value pairs begin and end; of each field
             the first. Those that are not found are left as they are: -1.
 
@@ -47,21 +47,21 @@ def find_fields(raw: Bytes, at: int, last: int, stop: int, found: Int64Array) ->
     last, kind, at = field(raw, at, last)
     while kind > 0 and at >= 0:
         begin = at
-        if last == 4 and found[GROUPS_AT] < 0:
+        if last == 4 and places[GROUPS_AT] < 0:
             count, inner, at = list_head(raw, begin)
             after = at if stop == 4 and kind == LIST and inner == STRUCT else skip(raw, begin, kind)
             if after >= 0:
-                found[GROUPS_AT], found[GROUPS] = at, count
+                places[GROUPS_AT], places[GROUPS] = at, count
             if after == at and at >= 0 and stop == 4:
                 return True
             at = after
         else:
             at = skip(raw, begin, kind)
         slot = SCHEMA_AT if last == 2 else ALL_ROWS_AT if last == 3 else KEYS_AT if last == 5 else -1
-        if slot >= 0 and found[slot] < 0 and at >= 0:
-            found[slot] = begin
+        if slot >= 0 and places[slot] < 0 and at >= 0:
+            places[slot] = begin
             if slot != ALL_ROWS_AT:
-                found[slot + 1] = at
+                places[slot + 1] = at
         last, kind, at = field(raw, at, last)
     return False
 
@@ -144,40 +144,43 @@ def _column_chunk(raw: Bytes, at: int, out: Int64Array) -> int:
 
 
 @borrowing_kernel
-def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
+def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, group_facts: Int64Array) -> int:
     """Read one RowGroup.
 
     Args:
         at: Where it begins.
         leaves (int64 array, strictly increasing): Indexes of leaf columns.
         out (int64 array, shape (leaves, N_FACTS)): See `chunk_facts`.
-        own (int64 array, shape (3,)): Filled with rows, ordinal (`ABSENT` where there is none) and column chunks.
+        group_facts (int64 array, shape (3,)): Filled with rows, ordinal (`ABSENT` where there is none) and column
+            chunks.
 
     Returns:
         int: Position after it; -1 where there is none, or it lacks a column.
     """
-    found = 0
-    own[:] = ABSENT
+    leaf = 0
+    group_facts[:] = ABSENT
     last, kind, at = field(raw, at, 0)
     while kind > 0 and at >= 0:
         if last == 1 and kind == LIST:
-            own[COLUMNS], inner, at = list_head(raw, at)
-            for i in range(own[COLUMNS]):
-                if found < leaves.size and leaves[found] == i and at >= 0:
-                    at = _column_chunk(raw, at, out[found])
-                    found += 1
+            group_facts[COLUMNS], inner, at = list_head(raw, at)
+            for i in range(group_facts[COLUMNS]):
+                if leaf < leaves.size and leaves[leaf] == i and at >= 0:
+                    at = _column_chunk(raw, at, out[leaf])
+                    leaf += 1
                 else:
                     at = skip(raw, at, inner)
         elif last in (3, 7) and kind in (4, 5, 6):
-            own[ROWS if last == 3 else ORDINAL], at = zigzag(raw, at)
+            group_facts[ROWS if last == 3 else ORDINAL], at = zigzag(raw, at)
         else:
             at = skip(raw, at, kind)
         last, kind, at = field(raw, at, last)
-    return at if kind == 0 and found == leaves.size else -1
+    return at if kind == 0 and leaf == leaves.size else -1
 
 
 @borrowing_kernel
-def chunk_facts(raw: Bytes, at: int, groups: Int64Array, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
+def chunk_facts(
+    raw: Bytes, at: int, groups: Int64Array, leaves: Int64Array, out: Int64Array, group_facts: Int64Array
+) -> int:
     """Read from a footer where the column chunks of some row groups and leaf columns lie.
 
     Args:
@@ -189,7 +192,8 @@ def chunk_facts(raw: Bytes, at: int, groups: Int64Array, leaves: Int64Array, out
             index and of the column index (`ABSENT` where there is none), 1 where the chunk is encrypted or lies in
             another file; of its statistics nulls, and where in `raw` minimum and maximum lie, with their bytes; where
             in `raw` its path begins and ends; levels in the histograms of repetition and definition levels.
-        own (int64 array, shape (groups, 3)): Filled with rows, ordinal (`ABSENT` where there is none) and column chunks
+        group_facts (int64 array, shape (groups, 3)): Filled with rows, ordinal (`ABSENT` where there is none) and
+            column chunks
             of each row group.
 
     Returns:
@@ -201,7 +205,7 @@ def chunk_facts(raw: Bytes, at: int, groups: Int64Array, leaves: Int64Array, out
             at = skip(raw, at, STRUCT)
             number += 1
         if at >= 0:
-            at = row_group(raw, at, leaves, out[i], own[i])
+            at = row_group(raw, at, leaves, out[i], group_facts[i])
             number += 1
         if at < 0:
             return -1 - i

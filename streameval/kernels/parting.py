@@ -40,18 +40,18 @@ def partition(part: Int32Array, place: Int64Array, edges: Int64Array) -> None:
 
 
 @kernel
-def parts_of(low: UInt64Array, salt: np.uint64, taken: int, bits: int, part: Int32Array) -> None:
+def parts_of(low: UInt64Array, salt: np.uint64, bits_used: int, bits: int, part: Int32Array) -> None:
     """Find the part of each row by its ranking.
 
     Args:
         low: uint64 array, shape (n,).
         salt: Of the digit.
-        taken: Lowest bits of the digit that rows were parted by before; the next `bits` tell the parts.
+        bits_used: Lowest bits of the digit that rows were parted by before; the next `bits` tell the parts.
         part (int32 array, shape (n,)): Receives them.
     """
-    mask, above, beside = np.uint64((1 << bits) - 1), np.uint64(DIGIT), np.uint64(taken)
+    mask, above, shift = np.uint64((1 << bits) - 1), np.uint64(DIGIT), np.uint64(bits_used)
     for i in range(low.size):
-        part[i] = np.int64(((low[i] ^ mix64((low[i] >> above) ^ salt)) >> beside) & mask)
+        part[i] = np.int64(((low[i] ^ mix64((low[i] >> above) ^ salt)) >> shift) & mask)
 
 
 def backwards(bits: int) -> Int64Array:
@@ -110,14 +110,14 @@ def gather(low: Words, high: UInt64Array, bits: int, which: Int32Array, first: I
         mask = np.uint64(table.size - 1)
         slot = mix64(np.uint64(low[i])) & mask
         while True:
-            known = table[np.int64(slot)]
-            if known < 0:
+            number = table[np.int64(slot)]
+            if number < 0:
                 table[np.int64(slot)] = count
                 names[count], first[count], which[i] = low[i], i, count
                 count += 1
                 break
-            if names[known] == low[i] and (not wide or high[first[known]] == high[i]):
-                which[i] = known
+            if names[number] == low[i] and (not wide or high[first[number]] == high[i]):
+                which[i] = number
                 break
             slot = (slot + np.uint64(1)) & mask
         if count == names.size:
@@ -127,16 +127,16 @@ def gather(low: Words, high: UInt64Array, bits: int, which: Int32Array, first: I
 
 @kernel
 def _gather_dense(
-    low: Words, shift: np.uint64, begin: np.uint64, known: Int32Array, which: Int32Array, first: Int32Array
+    low: Words, shift: np.uint64, begin: np.uint64, numbers: Int32Array, which: Int32Array, first: Int32Array
 ) -> int:
     """Do as `gather` does, with room for every number that there may be."""
     count = 0
     for i in range(low.size):
         at = np.int64((np.uint64(low[i]) >> shift) - begin)
-        if known[at] < 0:
-            known[at], first[count] = count, i
+        if numbers[at] < 0:
+            numbers[at], first[count] = count, i
             count += 1
-        which[i] = known[at]
+        which[i] = numbers[at]
     return count
 
 

@@ -48,11 +48,11 @@ def _run(raw: Bytes, at: int, left: int) -> tuple[int, bool, int]:
 
 
 @kernel
-def values_at(body: Bytes, page: Int64Array, told: Int64Array) -> int:
-    """Where in a page its values begin: -1 where they are damaged, or some are null."""
+def values_at(body: Bytes, page: Int64Array, coding: Int64Array) -> int:
+    """Find where in a page its values begin: -1 where they are damaged, or some are null."""
     if page[headers.LEVELS] < 0 or page[headers.REPETITIONS] < 0:  # a header names them, even where there are none
         return -1
-    if not told[OPTIONAL]:
+    if not coding[OPTIONAL]:
         return 0
     if page[headers.LEVELS] != RLE or body.size < 4:
         return -1
@@ -98,10 +98,10 @@ def _fill(value: int, rows: int, words: UInt64Array, to: int) -> None:
 
 
 @kernel
-def _runs(raw: Bytes, at: int, rows: int, told: Int64Array, words: UInt64Array, to: int) -> int:
+def _runs(raw: Bytes, at: int, rows: int, coding: Int64Array, words: UInt64Array, to: int) -> int:
     """Append indexes of one bit, in the hybrid of run lengths and bit packing, as the values that they stand for."""
-    same = told[FIRST] == told[SECOND]
-    flip = _EVERY if told[FIRST] else _NONE
+    same = coding[FIRST] == coding[SECOND]
+    flip = _EVERY if coding[FIRST] else _NONE
     done = 0
     while done < rows:
         n, packed, at = _run(raw, at, rows - done)
@@ -109,13 +109,13 @@ def _runs(raw: Bytes, at: int, rows: int, told: Int64Array, words: UInt64Array, 
             return -1
         if packed:
             # what a page may hold with one value or with twice the same is left to others
-            if same or told[ENTRIES] < 2 or _bitmap(raw, at, n, flip, words, to + done):
+            if same or coding[ENTRIES] < 2 or _bitmap(raw, at, n, flip, words, to + done):
                 return -1
             at += (n + 7) // 8
         else:
-            if at >= raw.size or raw[at] >= told[ENTRIES]:
+            if at >= raw.size or raw[at] >= coding[ENTRIES]:
                 return -1
-            _fill(told[SECOND] if raw[at] else told[FIRST], n, words, to + done)
+            _fill(coding[SECOND] if raw[at] else coding[FIRST], n, words, to + done)
             at += 1
         done += n
     return 0
@@ -149,13 +149,13 @@ def _numbers(raw: Bytes, at: int, rows: int, width: int, words: UInt64Array, to:
 
 
 @kernel
-def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, words: UInt64Array) -> int:
+def chunk_bits(raw: Bytes, pages: Int64Array, coding: Int64Array, row: int, words: UInt64Array) -> int:
     """Pack pages whose every value is 0 or 1.
 
     Args:
         raw: Where the pages lie, decompressed.
         pages (int64 array, shape (pages, N_HEADER + 2)): Data pages; see `page_headers`.
-        told (int64 array, shape (N_TOLD,)): See `OPTIONAL`.
+        coding (int64 array, shape (N_TOLD,)): See `OPTIONAL`.
         row: Values before.
         words (uint64 array, zero from bit `row` on): Receives the bits.
 
@@ -164,19 +164,19 @@ def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, words:
     """
     for i in range(pages.shape[0]):
         body = page_body(raw, pages[i])
-        at = values_at(body, pages[i], told)
+        at = values_at(body, pages[i], coding)
         rows, encoding = pages[i, headers.PAGE_VALUES], pages[i, headers.ENCODING]
         wrong = -1
         if at >= 0 and encoding == PLAIN:
-            if told[WIDTH]:
-                wrong = _numbers(body, at, rows, told[WIDTH], words, row)
+            if coding[WIDTH]:
+                wrong = _numbers(body, at, rows, coding[WIDTH], words, row)
             else:
                 wrong = _bitmap(body, at, rows, _NONE, words, row)
-        elif at >= 0 and encoding == RLE and not told[WIDTH] and at + 4 <= body.size:
+        elif at >= 0 and encoding == RLE and not coding[WIDTH] and at + 4 <= body.size:
             end = at + 4 + int(np.int64(load_half(body, np.uint64(at))))  # the runs come after their length
-            wrong = _runs(body[:end], at + 4, rows, told, words, row) if end <= body.size else -1
+            wrong = _runs(body[:end], at + 4, rows, coding, words, row) if end <= body.size else -1
         elif at >= 0 and encoding in (PLAIN_DICTIONARY, RLE_DICTIONARY) and at < body.size and body[at] == 1:
-            wrong = _runs(body, at + 1, rows, told, words, row)  # after the width of an index
+            wrong = _runs(body, at + 1, rows, coding, words, row)  # after the width of an index
         if wrong:
             return -1
         row += rows
@@ -184,14 +184,14 @@ def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, words:
 
 
 @kernel
-def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, out: Bytes) -> int:
+def chunk_numbers(raw: Bytes, pages: Int64Array, coding: Int64Array, out: Bytes) -> int:
     """Put plain numbers of pages one after another; arguments and result as of `chunk_bits`, `out` in bytes."""
     row = 0
     for i in range(pages.shape[0]):
         body = page_body(raw, pages[i])
-        at = values_at(body, pages[i], told)
+        at = values_at(body, pages[i], coding)
         rows = pages[i, headers.PAGE_VALUES]
-        size, to = rows * told[WIDTH], row * told[WIDTH]
+        size, to = rows * coding[WIDTH], row * coding[WIDTH]
         if at < 0 or pages[i, headers.ENCODING] != PLAIN or at + size > body.size:
             return -1
         for byte in range(0, size - 7, 8):

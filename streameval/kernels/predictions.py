@@ -1,4 +1,4 @@
-"""What a judge's answers for the items of a ranking predict of its metrics."""
+"""Predictions of the metrics of a ranking from a judge's answers for its items."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def predict(
     keys2, answers2, state = np.empty(longest, keys.dtype), np.empty(longest, np.uint8), np.empty(STATE)
     for r in range(starts.size - 1):
         first, last = starts[r], starts[r + 1]
-        own, said = keys[first:last], answers[first:last]
-        sort_segment(own, said, keys2[: last - first], answers2[: last - first])
+        query_keys, query_answers = keys[first:last], answers[first:last]
+        sort_segment(query_keys, query_answers, keys2[: last - first], answers2[: last - first])
         begin(state)
-        add_sorted(own, said, cuts, tables, state, out[r])
+        add_sorted(query_keys, query_answers, cuts, tables, state, out[r])
         end(cuts, tables, state, out[r])

@@ -38,11 +38,11 @@ STATE = TIED + 13
 @borrowing_kernel
 def record(c: int, state: FloatArray, out: FloatArray) -> None:
     """Put down the sums that cutoff number `c` needs, here or beyond the end; `finish` makes metrics of them."""
-    found, at = state[FOUND], WHOLE + c * AT_CUTOFF
+    positives, at = state[FOUND], WHOLE + c * AT_CUTOFF
     for o in range(3):
         out[at + AP_AT, o], out[at + NDCG_AT, o] = state[COMMON] + state[_AP + o], state[DCG] + state[_DCG + o]
-        out[at + P_AT, o] = out[at + R_AT, o] = found
-        out[at + RR_AT, o], out[at + SUCCESS_AT, o] = out[RR, o], min(found, 1.0)
+        out[at + P_AT, o] = out[at + R_AT, o] = positives
+        out[at + RR_AT, o], out[at + SUCCESS_AT, o] = out[RR, o], min(positives, 1.0)
 
 
 @borrowing_kernel
@@ -128,9 +128,9 @@ def add_items(
 
 
 @borrowing_kernel
-def _add(out: FloatArray, own: FloatArray) -> None:  # numpy's own words for three numbers take seconds to compile
+def _add(out: FloatArray, terms: FloatArray) -> None:  # numpy's own words for three numbers take seconds to compile
     for order in range(3):
-        out[order] += own[order]
+        out[order] += terms[order]
 
 
 @borrowing_kernel
@@ -185,11 +185,11 @@ def _cut_group(
     record(cut[0], state, out)
     if p == 0:
         return
-    d, at, own = cut[1] - s, WHOLE + cut[0] * AT_CUTOFF, np.empty(3)
-    precisions(group, d, own)
-    _add(out[at + AP_AT], own)
-    gains(s, n, d, histogram, tables, own)
-    _add(out[at + NDCG_AT], own)
+    d, at, terms = cut[1] - s, WHOLE + cut[0] * AT_CUTOFF, np.empty(3)
+    precisions(group, d, terms)
+    _add(out[at + AP_AT], terms)
+    gains(s, n, d, histogram, tables, terms)
+    _add(out[at + NDCG_AT], terms)
     out[at + P_AT, WORST] = out[at + R_AT, WORST] = f + max(0, d - (n - p))
     out[at + P_AT, EXPECTED] = out[at + R_AT, EXPECTED] = f + p * d / n
     out[at + P_AT, BEST] = out[at + R_AT, BEST] = f + min(p, d)
@@ -213,12 +213,12 @@ def _add_group(
 ) -> None:
     """Add a group of tied items, some of them positive, to the sums by order."""
     s, f, n, p = group
-    own = np.empty(3)
-    precisions(group, n, own)
-    _add(state[_AP : _AP + 3], own)
+    terms = np.empty(3)
+    precisions(group, n, terms)
+    _add(state[_AP : _AP + 3], terms)
     state[_GROUPED] += p * ((f + p) / (s + n))
-    gains(s, n, n, histogram, tables, own)
-    _add(state[_DCG : _DCG + 3], own)
+    gains(s, n, n, histogram, tables, terms)
+    _add(state[_DCG : _DCG + 3], terms)
     before, negatives = s - f, n - p
     state[_ABOVE + WORST] += p * min(before + negatives, relevant)
     state[_ABOVE + BEST] += p * min(before, relevant)
@@ -249,11 +249,11 @@ def finish(
     """
     gain, table, recalls, _ = tables
     relevant = counts.sum() - counts[0]
-    items, found = int(state[ITEMS]), int(state[FOUND])
+    items, positives = int(state[ITEMS]), int(state[FOUND])
     for c in range(int(state[NEXT]), cuts.size):  # cutoffs beyond the end
         record(c, state, out)
     if relevant > items:
-        out[R_PRECISION, :] = found
+        out[R_PRECISION, :] = positives
     below, nan = float(relevant) if relevant else math.nan, math.nan
     orders = 3 if state[OPEN] else 1
     for o in range(orders):
@@ -261,9 +261,9 @@ def finish(
         out[NDCG, o] = state[DCG] + state[_DCG + o]
         out[R_PRECISION, o] /= below
         lost = (state[ABOVE] + state[_ABOVE + o]) / min(negatives, relevant) if negatives and relevant else 0.0
-        out[BPREF, o] = (found - lost) / below
+        out[BPREF, o] = (positives - lost) / below
         all_pairs = float(relevant) * negatives
-        behind = state[PAIRS] + state[_PAIRS + o] + float(relevant - found) * negatives
+        behind = state[PAIRS] + state[_PAIRS + o] + float(relevant - positives) * negatives
         out[AUC, o] = (all_pairs - behind) / all_pairs if all_pairs else nan
         out[GROUPED, o] = (state[COMMON] + state[_GROUPED]) / below
     ideal, place, grade, left, c = 0.0, 0, counts.size - 1, counts[-1], 0

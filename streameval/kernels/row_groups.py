@@ -1,4 +1,4 @@
-"""What Parquet footers say of their row groups, held against the sizes of the files and the schema; many at once."""
+"""Row groups as Parquet footers describe them, held against the sizes of the files and the schema; many at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_ROWS = 2**62
 @borrowing_kernel
 def sound_row_groups(
     raw: Bytes, spans: Int64Array, schema: Bytes, leaves: Int64Array, levels: Int64Array, leaf: int, facts: Int64Array,
-    own: Int64Array, found: Int64Array, rows: Int64Array, of_leaf: Int64Array
+    group_facts: Int64Array, file_facts: Int64Array, rows: Int64Array, of_leaf: Int64Array
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Read and check all row groups of footers of one schema, up to the first that cannot be as it says.
 
@@ -31,10 +31,10 @@ def sound_row_groups(
         leaves (int64 array, shape (leaves,)): 0, 1, …
         levels (int64 array, shape (leaves, 3)): Physical type, highest repetition and definition level of each.
         leaf: The one whose facts are wanted; negative for none.
-        facts, own (int64 arrays, shapes (leaves, N_FACTS) and (3,)): Receive those of the last row group that was read;
-            see `chunk_facts`.
-        found (int64 array, shape (files, N_OF_FILE)): Filled as by `find_fields`, places counted from where each footer
-            begins, and with `GROUPS_END` and `INDEXED`.
+        facts, group_facts (int64 arrays, shapes (leaves, N_FACTS) and (3,)): Receive those of the last row group that
+            was read; see `chunk_facts`.
+        file_facts (int64 array, shape (files, N_OF_FILE)): Filled as by `find_fields`, places counted from where each
+            footer begins, and with `GROUPS_END` and `INDEXED`.
         rows (int64 array, shape (room,)): Receives rows of each row group, of one file after another. There has to be
             room for one for every 5 + leaves bytes of a footer: each takes so many at least.
         of_leaf (int64 array, shape (room, N_FACTS)): Receives facts of the leaf, minimum and maximum where they lie in
@@ -46,7 +46,7 @@ def sound_row_groups(
     """
     n = 0
     for i in range(spans.shape[0]):
-        mine, view = found[i], raw[spans[i, BEGIN] : spans[i, END]]
+        mine, view = file_facts[i], raw[spans[i, BEGIN] : spans[i, END]]
         mine[:] = -1
         stopped = find_fields(view, 0, 0, 4, mine)
         if stopped and min(mine[0], mine[1], mine[2]) < 0:  # they may follow
@@ -57,15 +57,15 @@ def sound_row_groups(
             return OTHER_SCHEMA, i, 0, 0
         at, total = mine[kernels.GROUPS_AT], 0
         for group in range(mine[kernels.GROUPS]):
-            at = row_group(view, at, leaves, facts, own)
+            at = row_group(view, at, leaves, facts, group_facts)
             wrong, column = LACKING, 0
             if at >= 0 and n < rows.size:
-                wrong, column = group_fault(facts, own, levels, group, spans[i, FILE_SIZE])
+                wrong, column = group_fault(facts, group_facts, levels, group, spans[i, FILE_SIZE])
             if wrong != SOUND:
                 return wrong, i, group, column
             if group == 0 and leaves.size > 0 and facts[0, kernels.INDEX_AT] > 0:
                 mine[INDEXED] = 1
-            rows[n] = own[kernels.ROWS]
+            rows[n] = group_facts[kernels.ROWS]
             total = total + rows[n] if rows[n] < _MOST_ROWS - total else _MOST_ROWS
             if leaf >= 0:
                 _copy(facts[leaf], spans[i, BEGIN], of_leaf[n])

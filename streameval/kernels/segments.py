@@ -46,17 +46,17 @@ def add_few(
             each, for `STRETCH` keys, and zero for each of `GRADES` grades, as it is left.
         relevant, state, cuts, tables, out: See `add_items`, which does the same with sorted items, to the bit.
     """
-    own, grades, room, rest, histogram = positives
-    few, whole = own.size, keys.size - keys.size % STRETCH
+    positive_keys, grades, room, rest, histogram = positives
+    few, whole = positive_keys.size, keys.size - keys.size % STRETCH
     equal, word, order = room[:few], room[few : 2 * few], room[2 * few : 3 * few]
     rest[:] = _LAST
     for i in range(whole, keys.size):
         rest[i - whole] = keys[i]
     beyond = whole + STRETCH - keys.size  # of the rest: above every key, or equal to the last there may be
     for i in range(few):
-        smaller, same = places(keys, own[i])
-        others, also = places(rest, own[i])
-        equal[i] = same + also - (beyond if own[i] == rest[STRETCH - 1] else 0)
+        smaller, same = places(keys, positive_keys[i])
+        others, also = places(rest, positive_keys[i])
+        equal[i] = same + also - (beyond if positive_keys[i] == rest[STRETCH - 1] else 0)
         word[i] = (smaller + others) << 16 | np.int64(grades[i]) << 8 | i
     sort_words(word, order)
     _add_grouped(order, equal, histogram, keys.size, relevant, state, cuts, tables, out)
@@ -120,11 +120,11 @@ def repeated(items: UInt64Array, starts: Int64Array) -> tuple[int, int, int]:
     """
     rankings, rows, first = 0, 0, -1
     for r in range(starts.size - 1):
-        own = items[starts[r] : starts[r + 1]]
-        own.sort()
+        query_items = items[starts[r] : starts[r + 1]]
+        query_items.sort()
         again = 0
-        for i in range(1, own.size):
-            again += int(np.int64(own[i] == own[i - 1]))
+        for i in range(1, query_items.size):
+            again += int(np.int64(query_items[i] == query_items[i - 1]))
         if again:
             rows += again
             rankings += 1
@@ -146,18 +146,18 @@ def sort_segment(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Ar
         wrong += keys[i] < keys[i - 1]
     if wrong == 0:
         return
-    signed, taken = np.empty(_RUN, np.int64), np.empty(_RUN, np.int64)
+    signed, n_ties = np.empty(_RUN, np.int64), np.empty(_RUN, np.int64)
     for first in range(0, n, _RUN):
         count = min(_RUN, n - first)
         for i in range(count):
             signed[i] = np.int64(np.uint64(keys[first + i]) ^ _SIGN)
-            taken[i] = 0
+            n_ties[i] = 0
         for i in range(count):
             key, smaller = signed[i], 0
             for j in range(count):
                 smaller += int(np.int64(signed[j] < key))
-            place = first + smaller + taken[smaller]
-            taken[smaller] += 1
+            place = first + smaller + n_ties[smaller]
+            n_ties[smaller] += 1
             keys2[place], labels2[place] = keys[first + i], labels[first + i]
     width, inside = _RUN, 1  # where the runs are now: 1 in the spare arrays
     while width < n:
@@ -216,7 +216,7 @@ def measure(
         longest = max(longest, starts[which[number] + 1] - starts[which[number]])
     keys2, labels2 = np.empty(longest, keys.dtype), np.empty(longest, np.uint8)
     counts, histogram, state = np.zeros(GRADES, np.int64), np.zeros(GRADES, np.int64), np.zeros(STATE)
-    at, own, grades = np.empty(_FEW, np.int64), np.empty(_FEW, keys.dtype), np.empty(_FEW, np.uint8)
+    at, positive_keys, grades = np.empty(_FEW, np.int64), np.empty(_FEW, keys.dtype), np.empty(_FEW, np.uint8)
     room, rest = np.empty(3 * at.size, np.int64), np.empty(STRETCH, keys.dtype)
     for number in range(which.size):
         r = which[number]
@@ -232,8 +232,8 @@ def measure(
             sort_segment(keys[first:last], labels[first:last], keys2[:n], labels2[:n])
             add_items(keys[first:last], labels[first:last], positives + missed, state, cuts, tables, out[r])
         else:
-            _pick(keys[first:last], labels[first:last], own, grades)
-            few_ones = own[:positives], grades[:positives], room, rest, histogram
+            _pick(keys[first:last], labels[first:last], positive_keys, grades)
+            few_ones = positive_keys[:positives], grades[:positives], room, rest, histogram
             add_few(keys[first:last], few_ones, positives + missed, state, cuts, tables, out[r])
         finish(counts[: most + 1], n - positives, state, cuts, tables, out[r])
         counts[: most + 1] = 0
@@ -250,12 +250,12 @@ def _counted(grades: UInt8Array, counts: Int64Array) -> int:
 
 
 @borrowing_kernel
-def _pick(keys: Words, labels: UInt8Array, own: Words, grades: UInt8Array) -> None:
+def _pick(keys: Words, labels: UInt8Array, positive_keys: Words, grades: UInt8Array) -> None:
     """Keys and grades of the positives, for which there is room."""
     count = 0
     for i in range(labels.size):
         if labels[i]:
-            own[count], grades[count] = keys[i], labels[i]
+            positive_keys[count], grades[count] = keys[i], labels[i]
             count += 1
 
 

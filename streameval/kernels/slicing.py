@@ -9,7 +9,7 @@ from streameval.typing import Int64Array, UInt8Array
 @kernel
 def find_in_order(
     codes: UInt8Array, first: int, seen: Int64Array, wanted: Int64Array, at: Int64Array, ends: Int64Array,
-    found: Int64Array,
+    ranks: Int64Array,
 ) -> None:  # fmt: skip
     """Find the list's ranks of wanted ranks of slices, where rows lie in the list's order.
 
@@ -20,14 +20,14 @@ def find_in_order(
         wanted (int64 array): Ranks within slices, one slice after another, ascending within each.
         at, ends (int64 arrays, shape (slices,)): Where the next wanted rank of each slice stands in `wanted`, moved on,
             and where its last one ends.
-        found (int64 array, like `wanted`): Rank in the list.
+        ranks (int64 array, like `wanted`): Rank in the list.
     """
     for i in range(codes.size):
         code = codes[i]
         seen[code] += 1
         here = at[code]
         if here < ends[code] and wanted[here] == seen[code]:
-            found[here] = first + i + 1
+            ranks[here] = first + i + 1
             at[code] = here + 1
 
 

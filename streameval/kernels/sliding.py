@@ -89,22 +89,22 @@ def first_uneven(labels: UInt8Array, start: int, rank: int, shape: tuple[int, in
         shape
     """
     window, gap, head = shape
-    found = np.empty(labels.size + 1, np.int64)
-    found[0] = 0
+    yields = np.empty(labels.size + 1, np.int64)
+    yields[0] = 0
     for i in range(labels.size):
-        found[i + 1] = found[i] + np.int64(labels[i])
+        yields[i + 1] = yields[i] + np.int64(labels[i])
     reach = gap + 2 * window
     for end in range(start + 1, labels.size + 1):
         later = rank + end - start
         last = min(window, later - gap - head + 1)
-        inside = found[end] - found[end - reach]
+        inside = yields[end] - yields[end - reach]
         if last <= 0 or inside == 0 or inside == reach:  # labels that are all alike are never uneven
             continue
-        share = found[end] - found[end - window]
+        share = yields[end] - yields[end - window]
         for k in range(last):
             length = gap + k
             begin = end - length
-            positives = window * (found[end] - found[begin])
-            if positives > length * (found[begin] - found[begin - window]) or positives < length * share:
+            positives = window * (yields[end] - yields[begin])
+            if positives > length * (yields[begin] - yields[begin - window]) or positives < length * share:
                 return later
     return 0

@@ -17,7 +17,7 @@ from streameval.typing import AnyArray, BoolArray
 
 def unique(*arrays: ArrayLike) -> AnyArray:
     """Give the distinct values of all arrays, in order; as with numpy, NaN is one value, and the last."""
-    values: Any = np.concatenate([np.ravel(np.asarray(one)) for one in arrays])
+    values: Any = np.concatenate([np.ravel(np.asarray(array)) for array in arrays])
     values.sort(kind="stable")
     first = np.ones(values.size, bool)
     np.not_equal(values[1:], values[:-1], out=first[1:])
@@ -33,8 +33,8 @@ def isin(values: ArrayLike, others: ArrayLike) -> BoolArray:
     if not ordered.size:
         return np.zeros(wanted.shape, bool)
     at = np.searchsorted(ordered, wanted)
-    found: BoolArray = ordered[np.minimum(at, ordered.size - 1)] == wanted
-    return found
+    is_among: BoolArray = ordered[np.minimum(at, ordered.size - 1)] == wanted
+    return is_among
 
 
 def setdiff1d(values: ArrayLike, others: ArrayLike) -> AnyArray:

@@ -1,4 +1,4 @@
-"""What a block adds to the evidence S_μ of `streameval.kernels.martingale`, where the proof and the symbols are."""
+"""Part of a block in the evidence S_μ of `streameval.kernels.martingale`, where the proof and the symbols are."""
 
 from __future__ import annotations
 
@@ -99,10 +99,10 @@ def _least_gain(
 def chained(blocks: FloatArray, j: int, weight: Weight, counts: FloatArray, classes: FloatArray) -> float:
     """Least sum of s over block `j`, of which a random part is judged."""
     width, rate, judged = blocks[WIDTH, j], blocks[RATE, j], blocks[CHOSEN, j]
-    taken, of_all, p_low, p_high = 0.0, 0.0, 0.0, 0.0
+    n_judged, of_all, p_low, p_high = 0.0, 0.0, 0.0, 0.0
     for g in range(classes.shape[1]):
         share = classes[JUDGED, g]
-        taken, of_all = taken + counts[ITEMS, j, g], of_all + share
+        n_judged, of_all = n_judged + counts[ITEMS, j, g], of_all + share
         p_low, p_high = p_low + share * classes[LOW, g], p_high + share * classes[HIGH, g]
     p_low, p_high = p_low / of_all, p_high / of_all
     y, total = weight[1] / judged, np.inf
@@ -115,7 +115,7 @@ def chained(blocks: FloatArray, j: int, weight: Weight, counts: FloatArray, clas
     thetas = (weights[0], -math.expm1(-weights[0])), (weights[1], -math.expm1(-weights[1]))
     swap = 1 if weights[0] > weights[1] else 0
     for i in range(1 if p_low == p_high else 2):
-        gain = (width - taken) * math.log1p(-judged * stakes[i]) + taken * math.log1p((1 - judged) * stakes[i])
+        gain = (width - n_judged) * math.log1p(-judged * stakes[i]) + n_judged * math.log1p((1 - judged) * stakes[i])
         theta = thetas[i], thetas[swap], thetas[1 - swap]
         for g in range(classes.shape[1]):
             items, drawn, most = counts[ITEMS, j, g], counts[DRAWN, j, g], counts[REAL, j, g]

@@ -39,8 +39,8 @@ def find_texts(raw: Bytes, nullable: int, rows: Int64Array, begin: Int64Array, s
         value_at = levels_end
         if levels_end < 4 or levels_end > raw.size:
             return -1
-    row, found, total = 0, 0, 0
-    while found < rows.size:
+    row, n_texts, total = 0, 0, 0
+    while n_texts < rows.size:
         # one run of levels; without levels, one run of everything
         run, packed, level = int(rows[-1]) + 1, False, 1
         if nullable:
@@ -51,18 +51,18 @@ def find_texts(raw: Bytes, nullable: int, rows: Int64Array, begin: Int64Array, s
                 return -1
             level = int(np.int64(raw[levels]))
         for i in range(run):
-            if found == rows.size:
+            if n_texts == rows.size:
                 break
-            known = (int(np.int64(raw[levels + i // 8])) >> (i % 8)) & 1 if packed else level
+            is_present = (int(np.int64(raw[levels + i // 8])) >> (i % 8)) & 1 if packed else level
             length = -1
-            if known:
+            if is_present:
                 length = _length(raw, value_at)
                 if length < 0 or length > raw.size - value_at - 4:
                     return -1
                 value_at += 4
-            if rows[found] == row:
-                begin[found], size[found] = value_at, length
-                found += 1
+            if rows[n_texts] == row:
+                begin[n_texts], size[n_texts] = value_at, length
+                n_texts += 1
                 total += max(length, 0)
             value_at += max(length, 0)
             row += 1
@@ -89,9 +89,9 @@ def _before(raw: Bytes, a: tuple[np.uint64, np.uint64], b: tuple[np.uint64, np.u
     """Tell whether the bytes at a place, given with their number, come before those at another one."""
     size, at = min(a[1], b[1]), np.uint64(0)
     while at + _8 <= size:
-        one, other = _word(raw, a[0] + at), _word(raw, b[0] + at)
-        if one != other:
-            return bool(one < other)
+        word, other_word = _word(raw, a[0] + at), _word(raw, b[0] + at)
+        if word != other_word:
+            return bool(word < other_word)
         at += _8
     while at < size:
         if raw[a[0] + at] != raw[b[0] + at]:

@@ -1,4 +1,4 @@
-"""What a group of tied items adds to a metric: in the worst order, expected over all, in the best; and discounts.
+"""Part of a group of tied items in a metric: in the worst order, expected over all, in the best; and discounts.
 
 Expected values are closed forms or short sums: place i of a group is positive with probability p/n, then with
 (p − 1)(i − 1)/(n − 1) positives of the group expected before it (McSherry and Najork, 2008); the first positive of a

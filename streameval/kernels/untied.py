@@ -66,15 +66,15 @@ def measure_untied(
     at, word, order = np.empty(MOST + 8, np.int64), np.empty(MOST + 8, np.int64), np.empty(MOST + 8, np.int64)
     others = 0
     for r in range(starts.size - 1):
-        own, grades = keys[starts[r] : starts[r + 1]], labels[starts[r] : starts[r + 1]]
+        query_keys, grades = keys[starts[r] : starts[r + 1]], labels[starts[r] : starts[r + 1]]
         gone = never[missed[r] : missed[r + 1]]
         few = _positives(grades, at)
-        if few + gone.size > MOST or not _placed(own, grades, at[:few], rest, word):
+        if few + gone.size > MOST or not _placed(query_keys, grades, at[:few], rest, word):
             left[others] = r
             others += 1
             continue
         sort_words(word[:few], order)
-        facts[r, 0], facts[r, 1], facts[r, 2] = own.size, few, gone.size
+        facts[r, 0], facts[r, 1], facts[r, 2] = query_keys.size, few, gone.size
         most = 0
         for i in range(few):
             most = max(most, int(order[i] & 255))
@@ -82,7 +82,7 @@ def measure_untied(
         for i in range(gone.size):
             most = max(most, int(np.int64(gone[i])))
             counts[gone[i]] += 1
-        _along(order[:few], (own.size, few + gone.size), counts[: most + 1], cuts, tables, out[r])
+        _along(order[:few], (query_keys.size, few + gone.size), counts[: most + 1], cuts, tables, out[r])
         counts[: most + 1] = 0
     return others
 

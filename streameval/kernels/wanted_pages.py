@@ -64,12 +64,12 @@ def sound_pages(
 
 
 @kernel
-def _plain(values: AnyArray, told: Int64Array, first: int, wanted: Int64Array, found: Int64Array) -> tuple[int, int]:
+def _plain(values: AnyArray, coding: Int64Array, first: int, wanted: Int64Array, out: Int64Array) -> tuple[int, int]:
     """Take some of the numbers of a page, as signed ones; the smallest and the largest key of all."""
     for i in range(wanted.size):
-        found[i] = values[wanted[i] - first]
+        out[i] = values[wanted[i] - first]
     kind = values.dtype.type
-    flip, negative, shift = kind(told[FLIP]), kind(told[NEGATIVE]), kind(8 * told[WIDTH] - 1)
+    flip, negative, shift = kind(coding[FLIP]), kind(coding[NEGATIVE]), kind(8 * coding[WIDTH] - 1)
     low, high = values[0] ^ flip ^ (values[0] >> shift & negative), values[0] ^ flip ^ (values[0] >> shift & negative)
     for i in range(values.size):  # of nothing but whole numbers, so that several are taken at once
         key = values[i] ^ flip ^ (values[i] >> shift & negative)
@@ -78,20 +78,20 @@ def _plain(values: AnyArray, told: Int64Array, first: int, wanted: Int64Array, f
 
 
 @kernel
-def _deltas(body: Bytes, at: int, rows: int, first: int, wanted: Int64Array, found: Int64Array) -> tuple[int, int]:
+def _deltas(body: Bytes, at: int, rows: int, first: int, wanted: Int64Array, out: Int64Array) -> tuple[int, int]:
     """Give the same of packed differences; the smallest is larger than the largest where they are damaged."""
     mine, ends = np.empty(wanted.size, np.int64), np.empty(2, np.int64)
     for i in range(wanted.size):
         mine[i] = wanted[i] - first
-    if take_deltas(body, at, rows, mine, found, ends) < 0:
+    if take_deltas(body, at, rows, mine, out, ends) < 0:
         return 1, 0
     return ends[0], ends[1]
 
 
 @kernel
 def take_numbers(
-    bodies: Bytes, heads: Int64Array, places: Int64Array, told: Int64Array, ends: Int64Array, wanted: Int64Array,
-    found: Int64Array
+    bodies: Bytes, heads: Int64Array, places: Int64Array, coding: Int64Array, ends: Int64Array, wanted: Int64Array,
+    out: Int64Array
 ) -> int:  # fmt: skip
     """Take wanted numbers out of data pages of version 1, plain or packed differences of 64 bits, none of them null.
 
@@ -102,16 +102,16 @@ def take_numbers(
         bodies (uint8 array): Where bodies of pages lie, decompressed.
         heads (int64 array, shape (pages, N_HEADER + 2)): See `streameval.kernels.page_header.page_headers`.
         places (int64 array, shape (pages, 7)): See `streameval.kernels.page_index.OFFSET`.
-        told (int64 array, shape (N_TOLD + 2,)): Whether values may be null (`OPTIONAL`), bytes of one (`WIDTH`), and
+        coding (int64 array, shape (N_TOLD + 2,)): Whether values may be null (`OPTIONAL`), bytes of one (`WIDTH`), and
             what makes keys of them.
         ends (int64 array, shape (pages, 2)): Receives the smallest and the largest key of each page.
         wanted (int64 array): Wanted rows, counted within their row groups.
-        found (int64 array, shape (wanted,)): Receives their bits.
+        out (int64 array, shape (wanted,)): Receives their bits.
 
     Returns:
         int: -1; or the first page that holds anything else or is damaged.
     """
-    width, aligned = told[WIDTH], np.empty(0, np.uint8)
+    width, aligned = coding[WIDTH], np.empty(0, np.uint8)
     for page in range(heads.shape[0]):
         head, place, rows = heads[page], places[page], heads[page, headers.PAGE_VALUES]
         encoding = head[headers.ENCODING]
@@ -119,7 +119,7 @@ def take_numbers(
             return page
         begin, end = place[BEGIN], place[END]
         body = page_body(bodies, head)
-        at = values_at(body, head, told)
+        at = values_at(body, head, coding)
         low, high, beyond = 1, 0, at + rows * width
         if at >= 0 and encoding == PLAIN and beyond <= body.size:
             values = body[at:beyond]
@@ -130,11 +130,11 @@ def take_numbers(
                     aligned[i] = values[i]
                 values = aligned[: values.size]
             if width == 4:
-                low, high = _plain(values.view(np.int32), told, place[FIRST], wanted[begin:end], found[begin:end])
+                low, high = _plain(values.view(np.int32), coding, place[FIRST], wanted[begin:end], out[begin:end])
             else:
-                low, high = _plain(values.view(np.int64), told, place[FIRST], wanted[begin:end], found[begin:end])
-        elif at >= 0 and encoding == DELTA_BINARY_PACKED and width == 8 and not told[FLIP] and not told[NEGATIVE]:
-            low, high = _deltas(body, at, rows, place[FIRST], wanted[begin:end], found[begin:end])
+                low, high = _plain(values.view(np.int64), coding, place[FIRST], wanted[begin:end], out[begin:end])
+        elif at >= 0 and encoding == DELTA_BINARY_PACKED and width == 8 and not coding[FLIP] and not coding[NEGATIVE]:
+            low, high = _deltas(body, at, rows, place[FIRST], wanted[begin:end], out[begin:end])
         if low > high:
             return page
         ends[page, 0], ends[page, 1] = low, high

@@ -33,25 +33,25 @@ from streameval.typing import FloatArray, Int64Array
 
 
 @kernel
-def _charge(unseen: int, width: int, found: int, prediction: float, y: float) -> float:
+def _charge(unseen: int, width: int, positives: int, prediction: float, y: float) -> float:
     """θS + D of the module docstring; infinite where A ≥ 1."""
     denominator = width * (1.0 + prediction * y) + prediction * unseen * y
     a = unseen * y / denominator
     if a >= 1.0:
         return np.inf
     rest = math.log1p(-a)
-    return -rest * found + unseen * math.log1p(prediction * y) + width * math.log1p(-prediction * a)
+    return -rest * positives + unseen * math.log1p(prediction * y) + width * math.log1p(-prediction * a)
 
 
 @kernel
 def upper_bounds(
-    unseen: Int64Array, found: Int64Array, prediction: FloatArray, width: int, rates: FloatArray, delta: float
+    unseen: Int64Array, positives: Int64Array, prediction: FloatArray, width: int, rates: FloatArray, delta: float
 ) -> FloatArray:
     """Bound the positives of the runs 1..j from above, for all j at once with probability ≥ 1 − delta.
 
     Args:
         unseen (int64 array, shape (k,)): u_j ≥ 0: ranks of each run.
-        found (int64 array, shape (k,)): S_j: positives in the window that bounds the run, missing labels counted in.
+        positives (int64 array, shape (k,)): S_j: positives in the window that bounds the run, with missing labels.
         prediction (float64 array, shape (2, k)): m_j in (0, 1), with missing labels as 0 and as 1.
         width: Labels of a window.
         rates (float64 array): λ of the mixture, of equal weights, fixed before the labels.
@@ -68,7 +68,7 @@ def upper_bounds(
         if unseen[j] > 0:
             for i in range(rates.size):
                 y = math.expm1(rates[i])
-                low = _charge(unseen[j], width, found[j], prediction[0, j], y)
-                total[i] -= max(low, _charge(unseen[j], width, found[j], prediction[1, j], y))
+                low = _charge(unseen[j], width, positives[j], prediction[0, j], y)
+                total[i] -= max(low, _charge(unseen[j], width, positives[j], prediction[1, j], y))
         out[j] = min(float(ranks), mixture_root(rates, total, threshold))
     return out

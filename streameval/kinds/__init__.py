@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from streameval.types import Claim, Plan
 
 __all__ = [
-    "Kind", "answering", "available", "database_of", "kind_for", "kind_of", "named", "options_of_any", "part",
-    "results_of", "standing_of", "studies_within",
+    "Kind", "answering", "available", "database_of", "import_later", "kind_for", "kind_named", "kind_of",
+    "options_of_any", "results_of", "standing_of", "studies_within",
 ]  # fmt: skip
 T = TypeVar("T")
 
@@ -55,10 +55,10 @@ class ComparisonModule(Protocol):
     def compare(self, paths: Sequence[Path], confidence: float) -> object:
         """Compare studies; an `InputError` where they are more than it takes."""
 
-    def says(self, found: object) -> tuple[dict[str, Any], list[Paragraph]]:
+    def describe(self, comparison: object) -> tuple[dict[str, Any], list[Paragraph]]:
         """Say what `compare` found: with --json, and otherwise."""
 
-    def save(self, found: object, out: Path | None, plot: Path | None, existing: Existing) -> None:
+    def save(self, comparison: object, out: Path | None, plot: Path | None, existing: Existing) -> None:
         """Write the tables of a difference into a folder, and its picture into a file."""
 
 
@@ -71,7 +71,7 @@ class HistoryModule(Protocol):
 
     HISTORY: type[History]
 
-    def says(self, history: History, most: int) -> tuple[Columns, list[str]]:
+    def describe(self, history: History, most: int) -> tuple[Columns, list[str]]:
         """Say what `monitor` found: the last rows, at most so many, and sentences."""
 
     def page(self, history: History) -> str:
@@ -88,17 +88,17 @@ class LazyPart(Generic[T]):
     def __get__(self, kind: object, owner: type | None = None) -> T:
         """Import it."""
         module, _, name = self._where.partition(":")
-        found = importlib.import_module(module)
-        return cast(T, getattr(found, name) if name else found)
+        imported = importlib.import_module(module)
+        return cast(T, getattr(imported, name) if name else imported)
 
 
-def part(where: str) -> Any:
+def import_later(where: str) -> Any:
     """Name an attribute of a kind, as in `package.module:NAME`; a module itself without a name."""
     return LazyPart(where)
 
 
 class CostRows(NamedTuple):
-    """What studies cost.
+    """Costs of studies, row by row.
 
     Attributes:
         rows: One for each way or case: `method`, `labels`, `accuracy` ….
@@ -110,7 +110,7 @@ class CostRows(NamedTuple):
 
 
 class Kind:
-    """What every kind of study does; one that inherits from it says only what is not so by default.
+    """Base class of study kinds. Override what differs.
 
     A kind gives `draw`, what it plans to label; `estimate`, its tables, one of which is `metrics`; and a class of
     results that say what the tables prove. What makes no plan gives `exact`. Where tasks do not reach people all at
@@ -145,28 +145,28 @@ class Kind:
     instead_of: ClassVar[Mapping[str, str]] = {}
     no_rehearsal: ClassVar[str] = "what it draws is known once it is planned"
     rounds: ClassVar[bool] = False
-    result: LazyPart[type[StudyResult]] = part("streameval.kinds.results:StudyResult")
-    planned: LazyPart[PlanText] = part("streameval.kinds.planned:PLANNED")
-    tasks: LazyPart[PlannedTasks] = part("streameval.kinds.tasks:TASKS")
+    result: LazyPart[type[StudyResult]] = import_later("streameval.kinds.results:StudyResult")
+    planned: LazyPart[PlanText] = import_later("streameval.kinds.planned:PLANNED")
+    tasks: LazyPart[PlannedTasks] = import_later("streameval.kinds.tasks:TASKS")
     compared: LazyPart[ComparisonModule]
     watched: LazyPart[HistoryModule]
 
-    def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
-        """Make the option dataclasses of a verb; an `InputError` names what is not among them."""
-        self._refuse_others(verb, given)
-        return split(self.options.get(verb, ()), given, verb)
+    def parse_options(self, verb: str, raw_options: Mapping[str, Any]) -> list[Any]:
+        """Parse the options of a verb into dataclasses; an `InputError` names unknown ones."""
+        self._refuse_others(verb, raw_options)
+        return split(self.options.get(verb, ()), raw_options, verb)
 
-    def _refuse_others(self, verb: str, given: Iterable[str]) -> None:
+    def _refuse_others(self, verb: str, raw_options: Iterable[str]) -> None:
         """Refuse options that only other kinds take, and say which."""
-        strangers = sorted(set(given) - self.accepts(verb))
+        strangers = sorted(set(raw_options) - self.accepts(verb))
         if not strangers:
             return  # other kinds need not be loaded
         for name in filter(self.instead_of.get, strangers):
             raise InputError(f"{self.about} does not go with {flag(name)}",
                              f"the question says it: --for '{self.instead_of[name]}'")  # fmt: skip
-        asked = {kind: f" ({flag(option)})" if (option := kind.asked_by.get(verb)) else ""
+        how_asked = {kind: f" ({flag(option)})" if (option := kind.asked_by.get(verb)) else ""
                  for kind in available().values()}  # fmt: skip
-        owners = {name: [f"{kind.about}{how}" for kind, how in asked.items() if name in kind.accepts(verb)]
+        owners = {name: [f"{kind.about}{how}" for kind, how in how_asked.items() if name in kind.accepts(verb)]
                   for name in strangers}  # fmt: skip
         if names := [name for name in strangers if owners[name]]:
             flags = ", ".join(map(flag, names))
@@ -175,7 +175,7 @@ class Kind:
 
     def accepts(self, verb: str) -> set[str]:
         """Names of the options of a verb."""
-        return {one.name for options in self.options.get(verb, ()) for one in fields(options)} - self.without
+        return {field.name for options in self.options.get(verb, ()) for field in fields(options)} - self.without
 
     def refuse_retired(self, folder: Path, notes: Mapping[str, Any]) -> None:
         """Refuse a plan that only earlier versions made; a `StudyError` says what its labels are good for now.
@@ -189,82 +189,82 @@ class Kind:
         return summary["study"] in (plan.study_ids if self.rounds else (plan.plan_id,))
 
     def plan(
-        self, ranking: object, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
+        self, ranking: object, study: str | os.PathLike[str], raw_options: Mapping[str, Any], seed: int | None,
         options: RankingOptions, progress: Progress,
     ) -> Plan:  # fmt: skip
         """Draw what to label in a ranking, and write it to a study.
 
         Args:
-            given: Options, as they were given.
+            raw_options: Options, as they were given.
             options: Of the ranking.
         """
         from streameval.kinds.planning import PlanRequest
         from streameval.study.known_labels import KnownLabels
 
-        asked = self.asked("plan", given)
-        with KnownLabels.among(asked).at_hand() as known_labels:
+        plan_options = self.parse_options("plan", raw_options)
+        with KnownLabels.from_options(plan_options).at_hand() as known_labels:
             request = PlanRequest.parse(study, seed, options, known_labels, progress)
-            return request.save(self.draw(ranking, asked, request))
+            return request.save(self.draw(ranking, plan_options, request))
 
-    def draw(self, ranking: object, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+    def draw(self, ranking: object, options: Sequence[Any], request: PlanRequest) -> Drawn:
         """Draw what to label in a ranking; nothing is written but a copy of a list that is read only once.
 
         Args:
-            asked: The options of `plan`.
+            options: The options of `plan`.
         """
         raise NotImplementedError
 
-    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> CostRows:
+    def costs(self, n_items: int, ranking: Ranking | None, raw_options: Mapping[str, Any]) -> CostRows:
         """Say what studies with these options cost.
 
         Args:
             ranking: None where only the number of items is known.
-            given: Options, as they were given.
+            raw_options: Options, as they were given.
         """
         raise NotImplementedError
 
     def exact(
-        self, ranking: object, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun
+        self, ranking: object, out: str | os.PathLike[str] | None, raw_options: Mapping[str, Any], run: ExactRun
     ) -> StudyResult:
         """Count what every item's label says, and write it to a folder where one is named.
 
         Args:
-            given: Options, as they were given.
+            raw_options: Options, as they were given.
         """
         raise NotImplementedError
 
-    def evaluate(self, folder: Study, labels: Sequence[Any], given: Mapping[str, Any]) -> StudyResult:
+    def evaluate(self, folder: Study, labels: Sequence[Any], raw_options: Mapping[str, Any]) -> StudyResult:
         """Store labels, evaluate all that the study has, and write every result.
 
         Args:
-            given: Options, as they were given.
+            raw_options: Options, as they were given.
         """
         from streameval.study.summary import summary_of
         from streameval.study.take_in import take_in
 
-        asked = self.asked("evaluate", given)
+        options = self.parse_options("evaluate", raw_options)
         plan = folder.plan()
-        taken = take_in(folder, plan, labels, asked[0], asked[1])
-        tables, claim, more = self.estimate(folder, plan, taken.tallied, asked)
-        summary = {**summary_of(self.name, plan, taken, asked[1], claim), **more, "votes": taken.state}
+        intake = take_in(folder, plan, labels, options[0], options[1])
+        tables, claim, more = self.estimate(folder, plan, intake.tallied, options)
+        summary = {**summary_of(self.name, plan, intake, options[1], claim), **more, "votes": intake.state}
         result = self.result(str(summary["evaluation_id"]), summary, tables)
         result.save(folder, plan)
         return result
 
     def estimate(
-        self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
+        self, folder: Study, plan: Plan, tallied: Tallied, options: Sequence[Any]
     ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
-        """Compute its tables from labels, what they claim, and what the summary says besides.
+        """Compute result tables, claim and extra summary fields from labels.
 
         Args:
-            asked: The options of `evaluate`.
+            options: The options of `evaluate`.
         """
         raise NotImplementedError
 
 
 def available() -> dict[str, Kind]:
     """Every kind by name."""
-    return {name: named(name) for name in _names()}
+    return {name: kind_named(name) for name in _names()}
 
 
 def _names() -> list[str]:
@@ -276,16 +276,16 @@ def _files_of(folders: tuple[str, ...]) -> list[str]:
     return [info.name for info in pkgutil.iter_modules(folders) if info.ispkg]
 
 
-def named(name: str) -> Kind:
+def kind_named(name: str) -> Kind:
     """Give the kind of a name."""
     kind: Kind = importlib.import_module(f"{__name__}.{name}").KIND
     return kind
 
 
-def kind_for(verb: str, given: Mapping[str, Any]) -> Kind:
+def kind_for(verb: str, raw_options: Mapping[str, Any]) -> Kind:
     """Give the kind of study that a verb makes with the options given."""
-    made = {kind.asked_by[verb]: kind for kind in available().values() if verb in kind.asked_by}
-    return next((kind for option, kind in made.items() if option in given), made[""])
+    by_option = {kind.asked_by[verb]: kind for kind in available().values() if verb in kind.asked_by}
+    return next((kind for option, kind in by_option.items() if option in raw_options), by_option[""])
 
 
 def options_of_any(verb: str) -> list[str]:
@@ -307,10 +307,10 @@ def kind_of(folder: Path) -> Kind:
             name, notes = read_kind(path)
             break
     else:
-        return named("curve")
+        return kind_named("curve")
     if name not in (kinds := _names()):
         raise StudyError(f"{path}: there is no kind of study '{name}'", did_you_mean(name, kinds))
-    kind = named(name)
+    kind = kind_named(name)
     kind.refuse_retired(folder, notes)
     return kind
 
@@ -356,7 +356,7 @@ def standing_of(study: str | os.PathLike[str]) -> Standing:
     subject = "" if plan is None else kind.planned.subject(plan)
     try:
         result = results_of(folder)
-        return _with_values(result.standing(place, name, plan, subject), result)
+        return _with_values(result.describe_standing(place, name, plan, subject), result)
     except StudyError as error:
         if plan is None:
             raise

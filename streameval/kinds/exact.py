@@ -1,4 +1,4 @@
-"""What kinds share whose every item has a label: how a list is counted, and what workers cannot count."""
+"""Counting of fully labelled lists, shared by the kinds that do it, and limits of workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS = "rows"
 
 @dataclass(frozen=True)
 class ExactRun:
-    """How a list is counted whose every item has a label.
+    """Settings of a run that counts a fully labelled list.
 
     Attributes:
         label: Column of the labels.

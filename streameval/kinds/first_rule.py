@@ -27,9 +27,9 @@ def summary_before(folder: Study, plan: Plan) -> Mapping[str, Any] | None:
     return before if before["study"] in plan.study_ids else None
 
 
-def rule_of(asked: Mapping[str, Any]) -> dict[str, Any]:
+def rule_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """The rule of options, or of an evaluation.json; JSON-ready."""
-    return {"vote": str(asked["vote"]), "prefer": list(asked["prefer"])}
+    return {"vote": str(options["vote"]), "prefer": list(options["prefer"])}
 
 
 def first_rule(before: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -59,8 +59,8 @@ def late_rule_sentence(summary: Mapping[str, Any]) -> str:
     first, now = summary.get("first_rule"), rule_of(summary)
     if first in (None, now):
         return ""
-    late, before = f"Counted by {_named(now)}, chosen after labels were in.", summary["by_first_rule"]
-    return f"{late} By {_named(first)}, the first: {before}" if before else late
+    late, before = f"Counted by {_rule_name(now)}, chosen after labels were in.", summary["by_first_rule"]
+    return f"{late} By {_rule_name(first)}, the first: {before}" if before else late
 
 
 def late_known_sentences(late: Mapping[str, Any] | None) -> Iterator[str]:
@@ -69,14 +69,14 @@ def late_known_sentences(late: Mapping[str, Any] | None) -> Iterator[str]:
     Args:
         late: `of`: studies, each with its `rule` and the `first`; `by_first`: what the first ones say.
     """
-    for one in late["of"] if late else ():
-        yield (f"Items known from {one['study']} are counted by {_named(one['rule'])}, chosen after labels were in "
-               f"(first {_named(one['first'])}).")  # fmt: skip
+    for study in late["of"] if late else ():
+        yield (f"Items known from {study['study']} are counted by {_rule_name(study['rule'])}, chosen after labels "
+               f"were in (first {_rule_name(study['first'])}).")  # fmt: skip
     if late:
         yield f"By what came first: {late['by_first']}"
 
 
-def _named(rule: Mapping[str, Any]) -> str:
+def _rule_name(rule: Mapping[str, Any]) -> str:
     """Say how a rule is called: the rule 'any', with the sources that it prefers."""
     best = f" of {', then '.join(rule['prefer'])}" if rule["prefer"] else ""
     return f"the rule '{rule['vote']}'{best}"

@@ -1,4 +1,4 @@
-"""What is said of a plan: what it estimates, and of one that was just made what was planned."""
+"""Texts about a plan: what it estimates and, if just made, what was planned."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Planned:
 
     def facts(self, **more: Any) -> dict[str, Any]:
         """The plan, JSON-ready, with what its kind adds."""
-        made = self.plan
-        names = {"study": str(self.place.folder), "plan_id": made.plan_id, "labels": made.table.num_rows}
-        return {**names, **more, **made.header()}
+        plan = self.plan
+        names = {"study": str(self.place.folder), "plan_id": plan.plan_id, "labels": plan.table.num_rows}
+        return {**names, **more, **plan.header()}
 
 
 class PlanText:
@@ -51,12 +51,12 @@ class PlanText:
         """Say what a study with a plan estimates."""
         return f"precision of {number_of(plan.n_items, 'item')}"
 
-    def says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+    def facts_and_lines(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
         """Say what was planned: JSON-ready facts, and lines of text."""
-        made = planned.plan
-        head = f"{made.table.num_rows:,} of {number_of(made.n_items, 'item')} to label"
-        following = f"Next: {first_step(planned.place, made).command}"
-        lines = [head, f"Seed {made.seed}, kept in plan.json.", *planned.doubts, following]
+        plan = planned.plan
+        head = f"{plan.table.num_rows:,} of {number_of(plan.n_items, 'item')} to label"
+        following = f"Next: {first_step(planned.place, plan).command}"
+        lines = [head, f"Seed {plan.seed}, kept in plan.json.", *planned.doubts, following]
         return planned.facts(), lines
 
     def rehearsal(
@@ -66,7 +66,7 @@ class PlanText:
         """Say what `select` would read for a plan; only of kinds that have no `Kind.no_rehearsal`.
 
         Args:
-            how: Options, as they were given, and as `Kind.asked` made them.
+            how: Options, as they were given, and as `Kind.parse_options` made them.
         """
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""What is the same around the draw of every kind: the folder, the seed, the list as it is opened, and the writing."""
+"""Steps around the draw of every kind: the folder, the seed, the list as it is opened, and the writing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streameval.types import Plan
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a kind has drawn.
+    """Plan that a kind has drawn, with its ranking.
 
     Attributes:
         ranking: As it was opened, of whose rows the plan is.
@@ -77,13 +77,13 @@ class PlanRequest:
         drawing_seed = fresh_seed() if fixed is None else fixed
         return PlanRequest(folder, before, seed, fixed, drawing_seed, options, known_labels, progress)
 
-    def materialized(self, ranking: object) -> object:
+    def openable(self, ranking: object) -> object:
         """Give what to open for a ranking: itself, or its copy in the study."""
         return materialize(self.study, ranking, self.options, self.progress)
 
     def open(self, ranking: object, columns: Sequence[str] = ()) -> Ranking:
         """Open a ranking; an `InputError` where no labels could be joined by its key, or by other columns."""
-        opened = open_ranking(self.materialized(ranking), self.options)
+        opened = open_ranking(self.openable(ranking), self.options)
         refuse_unjoinable(opened, (*columns, *self.options.key))
         return opened
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Decision(NamedTuple):
-    """What became of a condition, and what is said of the labels that may decide it."""
+    """Outcome of a condition, and forecast of the labels that would decide it."""
 
     outcome: Outcome
     labels: int | None
@@ -148,7 +148,7 @@ class StudyResult(ShowsItself, Result):
         means = Section("Means", table=text.table, remarks=text.remarks)
         return study_page(self, title, (name, f"Rankings of {name}"), [highlight(text.opening)], [means])
 
-    def reported(self, name: str, plan: Plan | None, items: pa.Table | None) -> ReportedStudy | None:
+    def for_report(self, name: str, plan: Plan | None, items: pa.Table | None) -> ReportedStudy | None:
         """Give them as a page draws several over one another, with items; None where they have no curve.
 
         Args:
@@ -163,7 +163,7 @@ class StudyResult(ShowsItself, Result):
         return Database(plain_database(lambda: self.tables, self.comments), self.evaluation_id)
 
     def measures(self) -> tuple[str, ...]:
-        """What can be asked for, as it is written; K stands for any number of items. By default: `map`, `ndcg@10`."""
+        """Names of available measures; K stands for any number of items. By default `map`, `ndcg@10`."""
         return tuple(dict.fromkeys(measure_of(row["metric"], row["argument"]) for row in self.metrics.to_pylist()))
 
     def main_measures(self) -> list[str]:
@@ -205,7 +205,7 @@ class StudyResult(ShowsItself, Result):
         """Give what `check` holds them against where no condition is given."""
         return ()
 
-    def decided(self, question: Question, bounds: Bounds) -> Decision:
+    def decide(self, question: Question, bounds: Bounds) -> Decision:
         """Say what became of a condition, by default by the bounds on its measure, and which labels may decide it."""
         return Decision(question.condition.outcome(bounds.lower, bounds.upper), None, "")
 
@@ -223,8 +223,10 @@ class StudyResult(ShowsItself, Result):
             return NOTHING
         return more_labels(folder.plan(), self.summary, str(folder.folder), labels)
 
-    def alone(self, folder: Study, estimates: Mapping[Question, float], most: int | None) -> tuple[NextStep, int]:
-        """The command that asks conditions that bounds leave open, and about how many more labels decide then.
+    def suggest_question(
+        self, folder: Study, estimates: Mapping[Question, float], most: int | None
+    ) -> tuple[NextStep, int]:
+        """Suggest the command that asks undecided conditions as a question, and forecast its labels.
 
         Args:
             estimates: Of the measure of each condition.
@@ -247,7 +249,7 @@ class StudyResult(ShowsItself, Result):
         text = self.text()
         return text.promise or text.headline
 
-    def standing(self, study: str, name: str, plan: Plan | None, subject: str) -> Standing:
+    def describe_standing(self, study: str, name: str, plan: Plan | None, subject: str) -> Standing:
         """Say where a study with these results stands.
 
         Args:

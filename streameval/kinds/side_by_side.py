@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from streameval.errors import InputError
-from streameval.kinds import named
+from streameval.kinds import kind_named
 from streameval.notebook import Tabular
 from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.text import Paragraph
@@ -36,7 +36,7 @@ class SideBySide(ShowsItself, Tabular):
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
         """Say what is compared, and every difference."""
-        return named(self.kind).compared.says(self)[1]
+        return kind_named(self.kind).compared.describe(self)[1]
 
 
 class Watched(ShowsItself, History):
@@ -45,7 +45,7 @@ class Watched(ShowsItself, History):
     @property
     def notes(self) -> list[str]:
         """Say what they come to, and what was not taken."""
-        notes = named(self.settings.kind).watched.says(self, _SHOWN)[1] if self.table.num_rows else []
+        notes = kind_named(self.settings.kind).watched.describe(self, _SHOWN)[1] if self.table.num_rows else []
         if self.waiting:
             notes = [*notes, f"{self.waiting}. It is taken when they are in, and what comes behind it; "
                      "--allow=incomplete takes it now, and the rest when it comes."]  # fmt: skip
@@ -58,7 +58,7 @@ class Watched(ShowsItself, History):
         """The last studies, and what all come to."""
         if not self.table.num_rows:
             return [*self.notes]
-        return [named(self.settings.kind).watched.says(self, _SHOWN)[0], "", *self.notes]
+        return [kind_named(self.settings.kind).watched.describe(self, _SHOWN)[0], "", *self.notes]
 
     @property
     def verdict(self) -> list[str]:

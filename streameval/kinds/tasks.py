@@ -1,4 +1,4 @@
-"""How planned items reach people: all at once and shuffled, unless a kind hands them out otherwise."""
+"""Tasks of planned items: all at once and shuffled, unless a kind hands them out otherwise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PlannedTasks:
         """Draw what is to be labelled next, where that follows the labels; by default everything is planned already."""
         return plan
 
-    def answered(self, folder: Study, plan: Plan) -> bool:
+    def is_answered(self, folder: Study, plan: Plan) -> bool:
         """Tell whether the labels that there are answer all that was asked; by default more of them always say more."""
         return False
 
@@ -35,7 +35,7 @@ class PlannedTasks:
             remaining: Whether items that have a label are left out; those whose label the plan reused always are.
         """
         if not remaining:
-            reused = folder.labels.reused()
+            reused = folder.labels.reused_ranks()
             return ~isin(plan.ranks, reused) if reused else None
         from streameval.study.judging import recount
 

@@ -48,7 +48,7 @@ _ONE_ERRS = "one source errs and the others never do"
 
 @dataclass(frozen=True)
 class Agreement:
-    """What the votes say about the annotators.
+    """Agreement among annotators, from their votes.
 
     Attributes:
         items: Items with at least two votes: only these tell anything.
@@ -70,7 +70,8 @@ class Agreement:
             "percent": _finite(self.percent),
             "alpha": _finite(self.alpha),
             "annotators": {
-                name: {key: _finite(value) for key, value in one.items()} for name, one in self.annotators.items()
+                name: {key: _finite(value) for key, value in figures.items()}
+                for name, figures in self.annotators.items()
             },
         }
 
@@ -89,7 +90,7 @@ def agreement(rows: pa.Table, extra: pa.Table | None = None) -> Agreement:
     equal = _equal_pairs(item, value)
     pairs = (size * (size - 1)).sum()
     percent = float(equal.sum() / pairs) if pairs else math.nan
-    annotators = _each(rows, spoken, size[item] - 1, equal)
+    annotators = _by_annotator(rows, spoken, size[item] - 1, equal)
     _add_tasks(annotators, rows, extra)
     return Agreement(int((size > 1).sum()), percent, krippendorff_alpha(item, value), annotators)
 
@@ -130,7 +131,7 @@ def _equal_pairs(item: Int64Array, value: FloatArray) -> Int64Array:
     return np.asarray(count[np.ravel(kind)] - 1, dtype=np.int64)
 
 
-def _each(rows: pa.Table, spoken: pa.Table, others: Int64Array, equal: Int64Array) -> dict[str, dict[str, Any]]:
+def _by_annotator(rows: pa.Table, spoken: pa.Table, others: Int64Array, equal: Int64Array) -> dict[str, dict[str, Any]]:
     names = pc.fill_null(spoken.column("annotator"), "").combine_chunks().dictionary_encode()
     who = names.indices.to_numpy()
     annotators = names.dictionary.to_pylist()
@@ -167,8 +168,8 @@ def _add_tasks(annotators: dict[str, dict[str, Any]], rows: pa.Table, extra: pa.
         for voter, rank, value in zip(*(answers.column(n).to_pylist() for n in ("voter", "rank", "value")), strict=True)
     }
     expected = dict(zip(extra.column("se_task").to_pylist(), extra.column("expected").to_pylist(), strict=True))
-    asked = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(["repeat", "control"])))
-    for row in asked.filter(pc.equal(asked.column("state"), "answer")).to_pylist():
+    extra_tasks = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(["repeat", "control"])))
+    for row in extra_tasks.filter(pc.equal(extra_tasks.column("state"), "answer")).to_pylist():
         name = row["annotator"] or ""
         if row["fate"] == "control":
             right = expected.get(row["task"])
@@ -223,63 +224,67 @@ def whose(rows: pa.Table, counts: VoteCounts, label: Int8Array, rank: Int64Array
     """
     sources = sources_of(rows, rank[label >= 0])
     error, where = (_rate, _ALIKE) if len(sources) < 2 else (_rate_of_two, _ONE_ERRS)
-    between = [replace(one, where=where) for one in (_between_votes(counts, error), _given_again(rows, error))]
+    between = [replace(dispute, where=where) for dispute in (_between_votes(counts, error), _given_again(rows, error))]
     disputes = [*between, *_repeats(people)]
-    disputes += [_overruled(rows, rule.least)] if rule.name == "latest" else []
-    disputes += [_outranked(rows, one, label, rank, rule.least) for one in sources]
-    disputed = [one for one in disputes if one.differ]
+    disputes += [_overruled_answers(rows, rule.least)] if rule.name == "latest" else []
+    disputes += [_outranked_answers(rows, source, label, rank, rule.least) for source in sources]
+    disputed = [dispute for dispute in disputes if dispute.differ]
     if len(sources) < 2 and not disputed:
         return TRUTH, "", 0.0
-    worst = max(disputed, key=lambda one: one.rate, default=None)
+    worst = max(disputed, key=lambda dispute: dispute.rate, default=None)
     rate = math.ceil((worst.rate if worst else 0.0) * 1000 - 1e-9) / 1000
-    clause = _said(disputed, disputes) + (f", as often as where {worst.where}" if worst and worst.where else "")
+    clause = _disputes_text(disputed, disputes) + (
+        f", as often as where {worst.where}" if worst and worst.where else ""
+    )
     return ANNOTATORS, f"{_parties(sources, people)}; {clause}{'' if disputed else _way_out(sources)}", rate
 
 
 def _parties(sources: Sequence[Source], people: Agreement) -> str:
     """Who gave how many labels: sources, or of one source the annotators that it names."""
-    named = [(name, one["votes"]) for name, one in people.annotators.items() if one["votes"]]
-    what, givers = "labels", [(one.name, one.labels) for one in sources]
+    named = [(name, person["votes"]) for name, person in people.annotators.items() if person["votes"]]
+    what, givers = "labels", [(source.name, source.labels) for source in sources]
     if len(sources) < 2 and named and all(name for name, _ in named):
-        ordered = [(short(name), count) for name, count in sorted(named, key=lambda one: -one[1])]
+        ordered = [(short(name), count) for name, count in sorted(named, key=lambda giver: -giver[1])]
         what, givers = (
-            ("answers", ordered) if len(named) > 1 else (what, [(ordered[0][0], one.labels) for one in sources])
+            ("answers", ordered) if len(named) > 1 else (what, [(ordered[0][0], source.labels) for source in sources])
         )
     if not givers:
         return "there are no labels"
-    given = ", ".join(f"{count:,} from {name}" for name, count in givers[:_MOST])
+    listed_givers = ", ".join(f"{count:,} from {name}" for name, count in givers[:_MOST])
     more = f" and others from {len(givers) - _MOST:,} more" if len(givers) > _MOST else ""
-    return f"{what} are {given}{more}"
+    return f"{what} are {listed_givers}{more}"
 
 
 def _way_out(sources: Sequence[Source]) -> str:
     """Say what makes one source of files that nothing tells apart but their names."""
-    unsaid = [one for one in sources if not one.declared]
+    unsaid = [source for source in sources if not source.declared]
     if len(unsaid) < 2:
         return ""
-    both = sum(len(one.origins) for one in unsaid) == 2
+    both = sum(len(source.origins) for source in unsaid) == 2
     return (f" (if {'both' if both else 'all of these'} files are from the same person or team, say so: the same word "
             f"in a column `source` of {'both' if both else 'each'})")  # fmt: skip
 
 
-def suggestion(rate: float, given: float) -> str:
+def suggestion(rate: float, assumed: float) -> str:
     """Say, after why labels are disputed, which `--label-error` that suggests; nothing where one as large is given."""
-    if rate <= given:
+    if rate <= assumed:
         return ""
     if rate >= 0.4995:
         return ": no --label-error below 0.5 allows for that"
-    more = f", above the {given:g} given" if given else ""
+    more = f", above the {assumed:g} given" if assumed else ""
     return f", which suggests --label-error {rate:g}{more}"
 
 
-def _said(disputed: Sequence[Dispute], disputes: Sequence[Dispute]) -> str:
-    told = ", ".join(f"{one.differ:,} of {one.of:,} {one.what} differ{one.among}" for one in disputed)
+def _disputes_text(disputed: Sequence[Dispute], disputes: Sequence[Dispute]) -> str:
+    sentence = ", ".join(
+        f"{dispute.differ:,} of {dispute.of:,} {dispute.what} differ{dispute.among}" for dispute in disputed
+    )
     if not disputed:
-        twice = sum(one.of for one in disputes)
+        twice = sum(dispute.of for dispute in disputes)
         return f"no two of their answers differ, among {twice:,} that could" if twice else (
             "no item was answered twice, so nothing says how often they err"
         )  # fmt: skip
-    return told
+    return sentence
 
 
 def _between_votes(counts: VoteCounts, rate: Rate) -> Dispute:
@@ -297,7 +302,7 @@ def _given_again(rows: pa.Table, rate: Rate) -> Dispute:
     return Dispute(differ, of, "answers given again", rate(differ, of))
 
 
-def _overruled(rows: pa.Table, least: float) -> Dispute:
+def _overruled_answers(rows: pa.Table, least: float) -> Dispute:
     """Answers that another one's later answer to the same item replaced."""
     early, last = (rows.filter(pc.and_(pc.equal(rows.column("fate"), fate), pc.is_valid(rows.column("value"))))
                    .select(["rank", "voter", "value"]) for fate in ("superseded", "vote"))  # fmt: skip
@@ -310,7 +315,7 @@ def _overruled(rows: pa.Table, least: float) -> Dispute:
 
 def _repeats(people: Agreement) -> list[Dispute]:
     """Answers to repeated tasks and to control items."""
-    total = {key: sum(one.get(key, 0) for one in people.annotators.values())
+    total = {key: sum(figures.get(key, 0) for figures in people.annotators.values())
              for key in ("repeats", "repeats_equal", "controls", "controls_right")}  # fmt: skip
     changed, wrong = total["repeats"] - total["repeats_equal"], total["controls"] - total["controls_right"]
     return [
@@ -319,16 +324,16 @@ def _repeats(people: Agreement) -> list[Dispute]:
     ]
 
 
-def _outranked(rows: pa.Table, source: Source, label: Int8Array, rank: Int64Array, least: float) -> Dispute:
+def _outranked_answers(rows: pa.Table, source: Source, label: Int8Array, rank: Int64Array, least: float) -> Dispute:
     """Answers of a source, where a more preferred one decided."""
     of_it = pc.is_in(rows.column("origin"), value_set=pa.array(source.origins))
     answers = rows.filter(pc.and_(pc.equal(rows.column("fate"), "outranked"), of_it))
     decided = label[np.searchsorted(rank, answers.column("rank").to_numpy())]
     positive = answers.column("value").to_numpy().astype(np.float64) >= least
     wrong = {value: positive[decided == value] != bool(value) for value in (0, 1)}
-    rates = {value: float(one.mean()) if one.size else 0.0 for value, one in wrong.items()}
+    rates = {value: float(differs.mean()) if differs.size else 0.0 for value, differs in wrong.items()}
     among = " (most often on negatives)" if rates[0] > rates[1] else " (most often on positives)"
-    differ, of = (int(sum(one)) for one in zip(*((a.sum(), a.size) for a in wrong.values()), strict=True))
+    differ, of = (int(sum(counts)) for counts in zip(*((a.sum(), a.size) for a in wrong.values()), strict=True))
     return Dispute(differ, of, f"answers of {source.name} and a preferred source", max(rates.values()), among)
 
 

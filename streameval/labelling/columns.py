@@ -1,4 +1,4 @@
-"""Which columns of a label table say what; fields of structs, and of objects of JSON, are columns such as `meta.id`."""
+"""Roles of the columns of a label table; fields of structs and of JSON objects are columns such as `meta.id`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streameval.labelling.key_forms import (
     refuse_unreadable_items,
 )
 from streameval.labelling.options import LabelColumns, LabelsAre
-from streameval.labelling.readers import ROW, Opened, distinct, given
+from streameval.labelling.readers import ROW, Opened, distinct, source_column
 from streameval.labelling.tools import tool_of
 
 _WHOLE = "se_given_whole"
@@ -38,13 +38,13 @@ def with_fields(connection: Connection, opened: Opened, names: Iterable[str | No
     kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_given").fetchall() if row[0] != ROW}
     there = {name.lower() for name in (*kinds, *opened.columns)}
     fields = {name: _field(connection, kinds, name) for name in names if name and name.lower() not in there}
-    found = {name: field for name, field in fields.items() if field is not None}
-    if not found:
+    present = {name: field for name, field in fields.items() if field is not None}
+    if not present:
         return opened
     connection.execute(f"ALTER VIEW se_given RENAME TO {_WHOLE}")
-    columns = ", ".join(f"{field} AS {quote(name)}" for name, field in found.items())
+    columns = ", ".join(f"{field} AS {quote(name)}" for name, field in present.items())
     connection.execute(f"CREATE TEMP VIEW se_given AS SELECT * EXCLUDE ({ROW}), {columns}, {ROW} FROM {_WHOLE}")
-    return replace(opened, columns=(*opened.columns, *found))
+    return replace(opened, columns=(*opened.columns, *present))
 
 
 def _field(connection: Connection, kinds: dict[str, str], name: str) -> str | None:
@@ -71,10 +71,10 @@ def _is_there(connection: Connection, field: str) -> bool:
     import duckdb
 
     try:
-        found = connection.execute(f"SELECT 1 FROM se_given WHERE {field} IS NOT NULL LIMIT 1").fetchall()
+        rows = connection.execute(f"SELECT 1 FROM se_given WHERE {field} IS NOT NULL LIMIT 1").fetchall()
     except duckdb.BinderException:
         return False
-    return bool(found)
+    return bool(rows)
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,10 @@ class SourceColumns:
         """SQL of the label of a row of the source; of a list of one, its element."""
         if self.label is None:
             return "1"
-        label = sql.single(given(self.label), self.kind(self.label))
-        return label if self.choice is None else sql.chosen(given(self.label), given(self.choice))
+        label = sql.single(source_column(self.label), self.kind(self.label))
+        return (
+            label if self.choice is None else sql.prodigy_choice(source_column(self.label), source_column(self.choice))
+        )
 
     @property
     def on(self) -> tuple[str, ...]:
@@ -134,7 +136,7 @@ class SourceColumns:
     @property
     def work_status(self) -> str:
         """SQL of what became of the work of a row (`streameval.labelling.expressions.status_of`)."""
-        return "NULL::VARCHAR" if self.status is None else sql.status_of(given(self.status))
+        return "NULL::VARCHAR" if self.status is None else sql.status_of(source_column(self.status))
 
     def answer(self, label: str, status: str) -> tuple[str, str]:
         """SQL of a label as a number, and of its state; of work that does not count, null and what became of it.
@@ -147,21 +149,21 @@ class SourceColumns:
 
     def keys_as(self, kinds: Sequence[str]) -> list[str]:
         """SQL of its keys, in the form of the items' own columns of these SQL types."""
-        return [key_of(given(key), self.kind(key), kind) for key, kind in zip(self.keys, kinds, strict=True)]
+        return [key_of(source_column(key), self.kind(key), kind) for key, kind in zip(self.keys, kinds, strict=True)]
 
     def ambiguous(self, kinds: Sequence[str]) -> str:
         """SQL that is true of rows whose key may have been another, of items with columns of these SQL types."""
-        each = [ambiguous(given(key), self.kind(key), kind) for key, kind in zip(self.keys, kinds, strict=True)]
-        return " OR ".join(f"({one})" for one in each if one != "false") or "false"
+        each = [ambiguous(source_column(key), self.kind(key), kind) for key, kind in zip(self.keys, kinds, strict=True)]
+        return " OR ".join(f"({condition})" for condition in each if condition != "false") or "false"
 
     @property
     def rank(self) -> str:
         """SQL of its rank, or of the number of its task; null where it is none."""
-        return sql.rank_of(given(self.keys[0]), self.kind(self.keys[0]))
+        return sql.rank_of(source_column(self.keys[0]), self.kind(self.keys[0]))
 
     def ambiguous_rank(self, last: int) -> str:
         """SQL that is true of rows whose rank, or number of a task, may have been another one up to `last`."""
-        return ambiguous_rank(given(self.keys[0]), self.kind(self.keys[0]), last)
+        return ambiguous_rank(source_column(self.keys[0]), self.kind(self.keys[0]), last)
 
     @property
     def key_kinds(self) -> list[tuple[str, str]]:
@@ -170,7 +172,7 @@ class SourceColumns:
 
 
 def find(
-    connection: Connection, opened: Opened, asked: LabelColumns, shared: Callable[[Mapping[str, str]], Sequence[str]]
+    connection: Connection, opened: Opened, options: LabelColumns, shared: Callable[[Mapping[str, str]], Sequence[str]]
 ) -> SourceColumns:
     """Find every column, whatever its capitals.
 
@@ -184,37 +186,37 @@ def find(
         InputError: A column that was asked for, or the label or the key, is not there, or is there twice.
     """
     opened = with_fields(
-        connection, opened, [*_names_in(asked.on), asked.label, asked.annotator, asked.time, asked.source]
+        connection, opened, [*_names_in(options.on), options.label, options.annotator, options.time, options.source]
     )
     described = connection.execute("DESCRIBE se_given").fetchall()
     types = {row[0]: row[1] for row in described if row[0] != ROW}
     tool = tool_of(opened.columns)
     prefix = str(vars(tool).get("PREFIX", "")) if tool else ""
     search = _ColumnSearch(opened, dict(zip(distinct(list(opened.columns)), opened.columns, strict=True)), prefix)
-    own = {"label": ("label",), "annotator": ("annotator",), "time": ("time",)}
-    names = {**own, **(tool.columns(opened.columns) if tool else {})}
-    pairs = search.keys(asked, lambda: shared({name: kind for name, kind in types.items() if name != asked.label}))
+    candidates = {"label": ("label",), "annotator": ("annotator",), "time": ("time",)}
+    names = {**candidates, **(tool.columns(opened.columns) if tool else {})}
+    pairs = search.keys(options, lambda: shared({name: kind for name, kind in types.items() if name != options.label}))
     keys, listed = tuple(pairs), tuple(pairs.values())
     first = keys[0].removeprefix(prefix).lower() if keys == listed else ""
     role = {"se_task": "task", "se_rank": "rank", "rank": "rank"}.get(first, "key")
-    label = (*names["label"], "label") if asked.label == "label" else (asked.label,)
-    person = search.person() if asked.annotator == BY_FILE else None
+    label = (*names["label"], "label") if options.label == "label" else (options.label,)
+    person = search.person() if options.annotator == BY_FILE else None
     return SourceColumns(
         keys=keys,
         listed=listed,
         role=role if len(keys) == 1 else "key",
-        label=search.label(asked, label),
-        annotator=None if person else search.perhaps("annotator", asked.annotator, names["annotator"]),
+        label=search.label(options, label),
+        annotator=None if person else search.perhaps("annotator", options.annotator, names["annotator"]),
         person=person,
-        time=search.perhaps("time", asked.time, names["time"]),
-        source=search.perhaps("source", asked.source, ("source",)),
+        time=search.perhaps("time", options.time, names["time"]),
+        source=search.perhaps("source", options.source, ("source",)),
         choice=search.perhaps("choice", None, names.get("choice", ())),
         status=search.perhaps("status", None, names.get("status", ())),
         study=next((name for name in ("se_study", f"{prefix}se_study") if name in types), None),
-        ours=asked.study == "this" and any({name, f"{prefix}{name}"} & {*types} for name in ("se_study", "se_task")),
+        ours=options.study == "this" and any({name, f"{prefix}{name}"} & {*types} for name in ("se_study", "se_task")),
         types=types,
-        words=LabelWords(asked.positive, asked.negative),
-        labels_are=asked.labels_are,
+        words=LabelWords(options.positive, options.negative),
+        labels_are=options.labels_are,
     )
 
 
@@ -231,13 +233,13 @@ def listed_name(key: str, names: Sequence[str]) -> str | None:
     """
     if key in names:
         return key
-    found = [name for name in names if name.lower() == key.lower()]
-    if len(found) > 1:
+    alike = [name for name in names if name.lower() == key.lower()]
+    if len(alike) > 1:
         raise InputError(
-            f"labels come with '{key}', and the items have {' and '.join(map(repr, found))}",
+            f"labels come with '{key}', and the items have {' and '.join(map(repr, alike))}",
             "call the column of the labels as that of the items that is meant",
         )
-    return found[0] if found else None
+    return alike[0] if alike else None
 
 
 def item_names(
@@ -308,8 +310,8 @@ def call_it_so(key: str, names: Sequence[str]) -> str:
 
 def shared_names(theirs: Iterable[str], ours: Iterable[str]) -> list[tuple[str, str]]:
     """Give the names of a source that the items have as well, whatever their capitals, each with the items' own."""
-    own = {name.lower(): name for name in reversed(list(ours))}
-    return [(name, own[name.lower()]) for name in theirs if name.lower() in own]
+    by_lower = {name.lower(): name for name in reversed(list(ours))}
+    return [(name, by_lower[name.lower()]) for name in theirs if name.lower() in by_lower]
 
 
 @dataclass(frozen=True)
@@ -337,21 +339,21 @@ class _ColumnSearch:
             )
         if on in (None, "rank"):
             ranks = RANK_COLUMNS if on is None else RANK_COLUMNS[::-1]
-            name = self.one("on", "rank", (*ranks, *(f"{self.prefix}{name}" for name in ranks)))
+            name = self.find_column("on", "rank", (*ranks, *(f"{self.prefix}{name}" for name in ranks)))
             return {name: name}
         whole = {name.lower() for name in self.opened.columns}
         pairs = {}
         for part in [str(on)] if str(on).lower() in whole else str(on).split(","):
             name, _, column = ("", "", part) if part.strip().lower() in whole else part.rpartition("=")
-            key = self.one("on", column.strip(), (column.strip(), f"{self.prefix}{column.strip()}"))
+            key = self.find_column("on", column.strip(), (column.strip(), f"{self.prefix}{column.strip()}"))
             pairs[key] = name.strip() or key
         return pairs
 
-    def label(self, asked: LabelColumns, candidates: Sequence[str]) -> str | None:
+    def label(self, options: LabelColumns, candidates: Sequence[str]) -> str | None:
         """Column of the label; None where a table of positives has none, and none was named."""
-        if asked.labels_are == "positives" and asked.label == "label":
+        if options.labels_are == "positives" and options.label == "label":
             return self.perhaps("label", None, candidates)
-        return self.one("label", asked.label, candidates)
+        return self.find_column("label", options.label, candidates)
 
     def person(self) -> str | None:
         """Name of the file; None where a column is called so, an `InputError` without a file."""
@@ -364,14 +366,14 @@ class _ColumnSearch:
             )
         return self.opened.file
 
-    def perhaps(self, option: str, asked: str | None, candidates: Sequence[str]) -> str | None:
-        if asked is not None:
-            return self.one(option, asked, (asked,))
+    def perhaps(self, option: str, wanted: str | None, candidates: Sequence[str]) -> str | None:
+        if wanted is not None:
+            return self.find_column(option, wanted, (wanted,))
         there = {name.lower() for name in self.opened.columns}
         present = [name for name in candidates if name.lower() in there]
-        return self.one(option, present[0], present) if present else None
+        return self.find_column(option, present[0], present) if present else None
 
-    def one(self, option: str, asked: str, candidates: Sequence[str]) -> str:
+    def find_column(self, option: str, wanted: str, candidates: Sequence[str]) -> str:
         count = Counter(name.lower() for name in self.opened.columns)
         for candidate in candidates:
             if count[candidate.lower()] > 1 and not self._exact(candidate):
@@ -383,8 +385,8 @@ class _ColumnSearch:
                 if name == candidate or (name.lower() == candidate.lower() and not self._exact(candidate)):
                     return alias
         raise InputError(
-            f"{self.opened.name}: the label table has no column '{asked}'",
-            f"{did_you_mean(asked, self.opened.columns)}; name it with --{option} COL",
+            f"{self.opened.name}: the label table has no column '{wanted}'",
+            f"{did_you_mean(wanted, self.opened.columns)}; name it with --{option} COL",
         )
 
     def _exact(self, name: str) -> bool:

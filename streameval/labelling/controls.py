@@ -21,7 +21,7 @@ from streameval.labelling.key_forms import (
     refuse_ambiguous,
     refuse_unreadable_items,
 )
-from streameval.labelling.readers import ROW, database_for, distinct, given, name_of, open_source
+from streameval.labelling.readers import ROW, database_for, distinct, name_of, open_source, source_column
 
 
 def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema, key: Sequence[str]) -> pa.Table:
@@ -48,18 +48,18 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema, key: S
             if column not in names:
                 raise InputError(f"{name}: the control items have no column '{column}'", did_you_mean(column, names))
         kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_given").fetchall()}
-        own = _refuse_inexact(connection, {c: (names[c], kinds[names[c]]) for c in columns}, schema, key, name)
-        value, state = _answer(given(names["label"]), kinds[names["label"]])
-        cells = [_whole_text(given(names[c]), kinds[names[c]], own[c]) for c in columns]
+        stored = _refuse_inexact(connection, {c: (names[c], kinds[names[c]]) for c in columns}, schema, key, name)
+        value, state = _answer(source_column(names["label"]), kinds[names["label"]])
+        cells = [_whole_text(source_column(names[c]), kinds[names[c]], stored[c]) for c in columns]
         shown = "".join(f"{cell} AS c{i}, " for i, cell in enumerate(cells))
         table = connection.sql(
             f"SELECT {shown} ({value})::DOUBLE AS expected, {state} AS state FROM se_given ORDER BY {ROW}"
         ).to_arrow_table()
     state = table.column("state").to_pylist()
-    unknown = [i for i, one in enumerate(state, 1) if one != "answer"]
+    unknown = [i for i, cell_state in enumerate(state, 1) if cell_state != "answer"]
     if unknown:
         raise InputError(f"{name}: row {unknown[0]:,} has no answer in 'label'", "a control item needs a known one")
-    return _typed(table, columns, schema, name)
+    return _as_typed(table, columns, schema, name)
 
 
 def _answer(label: str, kind: str) -> tuple[str, str]:
@@ -80,28 +80,36 @@ def _refuse_inexact(
     """
     refuse_unreadable_items(pa.schema([schema.field(column) for column in given_as]), "the study's items")
     connection.register("se_types", schema.empty_table())
-    own = {row[0]: row[1] for row in connection.execute("DESCRIBE se_types").fetchall()}
+    stored = {row[0]: row[1] for row in connection.execute("DESCRIBE se_types").fetchall()}
     for column, (there, kind) in given_as.items():
-        unclear = ambiguous(given(there), kind, own[column]) if column in key or is_whole(own[column]) else "false"
+        unclear = (
+            ambiguous(source_column(there), kind, stored[column])
+            if column in key or is_whole(stored[column])
+            else "false"
+        )
         refuse_ambiguous(connection, [(there, kind)], unclear, name)
-    return own
+    return stored
 
 
-def _whole_text(cell: str, kind: str, own: str) -> str:
+def _whole_text(cell: str, kind: str, item_type: str) -> str:
     """Give SQL of a cell: a text of a whole number, such as 14.0, is that number where the items have whole numbers."""
-    return f"coalesce({item_value(cell, kind, own)}::VARCHAR, {cell})" if is_whole(own) and kind == "VARCHAR" else cell
+    return (
+        f"coalesce({item_value(cell, kind, item_type)}::VARCHAR, {cell})"
+        if is_whole(item_type) and kind == "VARCHAR"
+        else cell
+    )
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Cast a column; DuckDB gives UUIDs as text, and bytes are one too."""
     if kind != pa.uuid():
         return pc.cast(column, kind)
-    texts = [one.hex() if isinstance(one, bytes) else one for one in column.to_pylist()]
-    stored = [None if one is None else UUID(str(one).strip()).bytes for one in texts]
+    texts = [value.hex() if isinstance(value, bytes) else value for value in column.to_pylist()]
+    stored = [None if value is None else UUID(str(value).strip()).bytes for value in texts]
     return pa.chunked_array([pa.array(stored, kind)])
 
 
-def _typed(table: pa.Table, columns: Sequence[str], schema: pa.Schema, name: str) -> pa.Table:
+def _as_typed(table: pa.Table, columns: Sequence[str], schema: pa.Schema, name: str) -> pa.Table:
     typed: dict[str, Any] = {}
     for i, column in enumerate(columns):
         try:

@@ -30,7 +30,7 @@ _OF_THE_SYSTEM = re.compile(r'Did you mean "(pg_|sqlite_|duckdb_|pragma_|informa
 
 
 @contextmanager
-def connected(spill: str | None = None, memory: str | None = None) -> Iterator[Connection]:
+def open_session(spill: str | None = None, memory: str | None = None) -> Iterator[Connection]:
     """Open a database in memory: moments are UTC, and nothing is printed.
 
     Args:
@@ -52,7 +52,7 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[C
 
 @contextmanager
 def tables_of_ours() -> Iterator[Connection]:
-    """As `connected`, for queries over small tables: every block has its own temporary tables and views.
+    """As `open_session`, for queries over small tables: every block has its own temporary tables and views.
 
     To open a database takes longer than most of these queries do, so that a process opens one for all of them.
     """
@@ -129,15 +129,15 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def unique_names(names: Sequence[str], first: int = 2, taken: Collection[str] = ()) -> list[str]:
+def unique_names(names: Sequence[str], first: int = 2, reserved: Collection[str] = ()) -> list[str]:
     """Number names that come again, whatever their capitals, from `first` on.
 
     >>> unique_names(["a", "b", "A"])
     ['a', 'b', 'A_2']
     """
-    used, unique = set(taken), list[str]()
+    used, unique = set(reserved), list[str]()
     for name in names:
         numbered = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(first)))
-        unique.append(next(one for one in numbered if one.lower() not in used))
+        unique.append(next(candidate for candidate in numbered if candidate.lower() not in used))
         used.add(unique[-1].lower())
     return unique

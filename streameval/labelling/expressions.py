@@ -53,7 +53,7 @@ class LabelWords:
         """Tell whether words that nobody named are negative, in a column of a type."""
         return bool(self.positive) and not self.negative and not is_number(kind)
 
-    def unnamed(self, column: str, kind: str) -> str:
+    def is_unnamed(self, column: str, kind: str) -> str:
         """Tell whether a label is a word that is neither named nor understood anyway."""
         named = is_among(column, (*self.positive, *self.negative))
         return f"({value_of(column, kind)[1]}) = 'unreadable' AND NOT {named}"
@@ -143,11 +143,11 @@ def text_of(column: str) -> str:
     return f"nullif(trim({column}::VARCHAR), '')"
 
 
-def chosen(answer: str, choice: str) -> str:
+def prodigy_choice(answer: str, choice: str) -> str:
     """Prodigy's choice interface: the choice of a submitted task; a rejected one is no vote on the item."""
     listed = f"coalesce({is_list(choice)}, false)"
-    one = single(choice, "VARCHAR")
-    return f"CASE WHEN NOT {listed} THEN {answer} WHEN {answer} = 'accept' THEN {one} ELSE 'skip' END"
+    only_choice = single(choice, "VARCHAR")
+    return f"CASE WHEN NOT {listed} THEN {answer} WHEN {answer} = 'accept' THEN {only_choice} ELSE 'skip' END"
 
 
 def status_of(column: str) -> str:

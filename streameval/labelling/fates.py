@@ -74,8 +74,8 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
 
 def _twice(ranks: pa.ChunkedArray) -> bool:
     """Tell whether two rows are of one item: only then anybody says more than one thing of it."""
-    known = ranks.drop_null()
-    return bool(pc.count_distinct(known).as_py() < len(known))
+    planned_ranks = ranks.drop_null()
+    return bool(pc.count_distinct(planned_ranks).as_py() < len(planned_ranks))
 
 
 # what a row is, before rows meet: skips and answers about planned items go on

@@ -1,4 +1,4 @@
-"""What would make labels readable, as options that can be typed as they stand: of words and grades that occur."""
+"""Hints that make labels readable, as options to type: of words and grades that occur."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _CELLS = {  # as DuckDB begins to say of a row that it cannot split
 }
 
 
-def cells(said: str) -> str | None:
+def cells(error_text: str) -> str | None:
     """Say of a row whether its cells are too few or too many; None where something else is wrong with it.
 
     Args:
-        said: What the reader of the table says of it.
+        error_text: What the reader of the table says of it.
     """
-    return next((meaning for start, meaning in _CELLS.items() if said.startswith(start)), None)
+    return next((meaning for start, meaning in _CELLS.items() if error_text.startswith(start)), None)
 
 
 def naming_word(word: str, words: AnyWords) -> str:
@@ -87,7 +87,7 @@ def middle(values: Iterable[float] | AnyArray) -> str:
 
 
 def _upper(grades: AnyArray) -> int:
-    """Where the upper ones of ascending grades begin: fewer than half of them, but one at least."""
+    """Find where the upper ones of ascending grades begin: fewer than half of them, but one at least."""
     return min(grades.size - 1, (grades.size + 1) // 2)
 
 

@@ -53,7 +53,7 @@ def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
             _of_ranks("undecided", undecided),
             _of_rows(listed, listed.column("fate")),
             strangers,
-            untimed(rows),
+            untimed_rows(rows),
         ]
     )
 
@@ -64,7 +64,7 @@ def undecided_at(labels: Labels, rows: pa.Table) -> BoolArray:
     return ~labels.known & ((labels.votes > 0) | isin(labels.rank, torn))
 
 
-def untimed(rows: pa.Table) -> pa.Table:
+def untimed_rows(rows: pa.Table) -> pa.Table:
     """Answers of which something could not be understood, though they are answers: the moment."""
     spoken = pc.is_in(rows.column("state"), value_set=pa.array(["answer", "skip"]))
     late = rows.filter(pc.and_(spoken, pc.is_valid(rows.column("said"))))

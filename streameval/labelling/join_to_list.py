@@ -24,7 +24,7 @@ from streameval.labelling.columns import (
     key_join,
     shared_names,
 )
-from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors
+from streameval.labelling.duckdb_session import Connection, in_batches, one_line_errors, open_session
 from streameval.labelling.hints import naming_number, naming_word, plain, refuse_unreached
 from streameval.labelling.key_forms import first_of_each, refuse_ambiguous, refuse_inexact_items
 from streameval.labelling.options import LabelColumns, LabelMeaning
@@ -87,13 +87,13 @@ def join_labels(
     out[:] = MISSING
     with (
         tempfile.TemporaryDirectory(dir=folder) as spill,
-        connected(spill, _MEMORY) as connection,
+        open_session(spill, _MEMORY) as connection,
         one_line_errors(name_of(source)),
     ):
         opened = open_source(connection, source)
         fields = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, keys.names)])
         joined, least, most = 0, np.inf, -np.inf
-        for batch in _joined(connection, fields, keys, n_items, opened.name):
+        for batch in _joined_batches(connection, fields, keys, n_items, opened.name):
             _place(batch, out, meaning, opened.name)
             joined += batch.num_rows
             values = batch.column(1).to_numpy(zero_copy_only=False)
@@ -115,7 +115,7 @@ def join_labels(
     return JoinedLabels(out, 0, of_no_item)
 
 
-def _joined(
+def _joined_batches(
     connection: Connection, columns: SourceColumns, keys: ItemKeys, n_items: int, name: str
 ) -> Iterator[pa.RecordBatch]:
     """Position and label of every row that has one."""

@@ -61,50 +61,50 @@ def known_key(column: str, kind: str) -> str:
     return key_of(column, kind, kind)
 
 
-def key_of(column: str, kind: str, known: str) -> str:
-    """A key in the form of the items' column, whose SQL type is `known`; null where it can be no item's."""
-    if is_whole(known) or is_float(known):
-        return _whole(column, kind)
-    if (decimal := _DECIMAL.fullmatch(known)) is not None:
+def key_of(column: str, kind: str, item_type: str) -> str:
+    """A key in the form of the items' column, whose SQL type is `item_type`; null where it can be no item's."""
+    if is_whole(item_type) or is_float(item_type):
+        return _whole_number_sql(column, kind)
+    if (decimal := _DECIMAL.fullmatch(item_type)) is not None:
         return _decimal(column, kind, int(decimal[1]))
-    if known in ("UUID", "BLOB"):
-        return _bytes(column, kind, known)
-    if known.startswith(("TIMESTAMP", "DATE")):
+    if item_type in ("UUID", "BLOB"):
+        return _bytes(column, kind, item_type)
+    if item_type.startswith(("TIMESTAMP", "DATE")):
         return _moment(column, kind)
     if is_float(kind):
-        return f"{_whole(column, kind)}::VARCHAR"
+        return f"{_whole_number_sql(column, kind)}::VARCHAR"
     text = f"nullif(trim({column}::VARCHAR), '')"
-    return f"TRY_CAST({text} AS BOOLEAN)::VARCHAR" if known == "BOOLEAN" else text
+    return f"TRY_CAST({text} AS BOOLEAN)::VARCHAR" if item_type == "BOOLEAN" else text
 
 
-def item_value(column: str, kind: str, known: str) -> str:
-    """A key as a value of the items' own type `known`, a UUID as its bytes; null where it can be no item's; as SQL."""
-    if known == "VARCHAR" and not is_float(kind):
+def item_value(column: str, kind: str, item_type: str) -> str:
+    """SQL of a key as a value of the items' type `item_type`, a UUID as its bytes; null where it can be no item's."""
+    if item_type == "VARCHAR" and not is_float(kind):
         return f"{column}::VARCHAR"
-    key = key_of(column, kind, known)
-    if known in ("UUID", "BLOB"):
-        return f"unhex({key})" if known == "BLOB" else f"CASE WHEN length({key}) = 32 THEN unhex({key}) END"
-    fine = known in _NANOSECONDS
+    key = key_of(column, kind, item_type)
+    if item_type in ("UUID", "BLOB"):
+        return f"unhex({key})" if item_type == "BLOB" else f"CASE WHEN length({key}) = 32 THEN unhex({key}) END"
+    fine = item_type in _NANOSECONDS
     ticks = f"TRY_CAST({key if fine else f'({key} // 1000)'} AS BIGINT)"
     moment = f"make_timestamp_ns({ticks})" if fine else f"make_timestamp({ticks})"
-    value = f"TRY_CAST({moment if known.startswith(('TIMESTAMP', 'DATE')) else key} AS {known})"
-    return f"CASE WHEN {known_key(value, known)} = {key} THEN {value} END"  # what a cast rounds is no item's
+    value = f"TRY_CAST({moment if item_type.startswith(('TIMESTAMP', 'DATE')) else key} AS {item_type})"
+    return f"CASE WHEN {known_key(value, item_type)} = {key} THEN {value} END"  # what a cast rounds is no item's
 
 
-def ambiguous(column: str, kind: str, known: str) -> str:
+def ambiguous(column: str, kind: str, item_type: str) -> str:
     """Tell whether a key may have been another one: of a number some digits are gone; as SQL.
 
     Args:
-        known: SQL type of the items' column.
+        item_type: SQL type of the items' column.
     """
     if is_float(kind):
         return f"coalesce(NOT isnan({column}) AND {_inexact(column, kind)}, false)"
     text = f"trim({column}::VARCHAR)"
     if is_number(kind):
         return "false"
-    if (decimal := _DECIMAL.fullmatch(known)) is not None and not is_whole(known):
+    if (decimal := _DECIMAL.fullmatch(item_type)) is not None and not is_whole(item_type):
         return _lost_of_decimal(text, int(decimal[1]))
-    if not (is_whole(known) or is_float(known)):
+    if not (is_whole(item_type) or is_float(item_type)):
         return "false"
     decimals, exponent = (f"regexp_extract({text}, '{_EXPONENT}', {group})" for group in (1, 2))
     scientific = f"contains({text}, 'e') OR contains({text}, 'E')"
@@ -114,7 +114,7 @@ def ambiguous(column: str, kind: str, known: str) -> str:
 
 
 def ambiguous_rank(column: str, kind: str, last: int) -> str:
-    """The same of ranks or numbers of tasks, which are whole numbers up to `last`: beyond it they are no item's."""
+    """SQL that tells whether a rank or task number may have been another: whole numbers up to `last` are certain."""
     if is_float(kind):
         return f"coalesce({column} BETWEEN {_EXACT[kind]} AND {last}, false)"
     return ambiguous(column, kind, "BIGINT")
@@ -180,9 +180,9 @@ def first_of_each(connection: Connection, keys: Sequence[tuple[str, str]], items
         items: A table of the items' key columns, in their order, in DuckDB, or a query in brackets.
         where: What the items are called, such as "in the list".
     """
-    own = [row[:2] for row in connection.execute(f"DESCRIBE SELECT * FROM {items}").fetchall()]
+    item_keys = [row[:2] for row in connection.execute(f"DESCRIBE SELECT * FROM {items}").fetchall()]
     shown = []
-    for table, columns in (("se_given", keys), (items, own[: len(keys)])):
+    for table, columns in (("se_given", keys), (items, item_keys[: len(keys)])):
         cells = ", ".join(f"{quote(name)}::VARCHAR" for name, _ in columns)
         (row,) = connection.execute(f"SELECT {cells} FROM {table} LIMIT 1").fetchall() or [["none"] * len(columns)]
         shown.append(", ".join(f"{name} is {value} ({kind})" for (name, kind), value in zip(columns, row, strict=True)))
@@ -196,11 +196,11 @@ def meeting(mine: pa.Table, theirs: pa.Table) -> int:
         for view, table in (("se_mine", mine), ("se_theirs", theirs)):
             connection.register(view, table.rename_columns([f"k{i}" for i in range(table.num_columns)]))
             kinds.append([row[:2] for row in connection.execute(f"DESCRIBE {view}").fetchall()])
-        own = ", ".join(known_key(name, kind) for name, kind in kinds[0])
+        our_key = ", ".join(known_key(name, kind) for name, kind in kinds[0])
         pairs = zip(*kinds, strict=True)
-        other = ", ".join(key_of(name, kind, known) for (_, known), (name, kind) in pairs)
+        other = ", ".join(key_of(name, kind, item_type) for (_, item_type), (name, kind) in pairs)
         ((count,),) = connection.execute(
-            f"SELECT count(*) FROM se_mine WHERE ({own}) IN (SELECT ({other}) FROM se_theirs)"
+            f"SELECT count(*) FROM se_mine WHERE ({our_key}) IN (SELECT ({other}) FROM se_theirs)"
         ).fetchall()
     return int(count)
 
@@ -222,7 +222,7 @@ def _inexact(column: str, kind: str) -> str:
     return f"({column} <> floor({column}) OR abs({column}) >= {_EXACT[kind]})"
 
 
-def _whole(column: str, kind: str) -> str:
+def _whole_number_sql(column: str, kind: str) -> str:
     if is_integer(kind):
         return f"{column}::HUGEINT"
     if is_float(kind):
@@ -234,7 +234,7 @@ def _whole(column: str, kind: str) -> str:
 
 def _decimal(column: str, kind: str, scale: int) -> str:
     """Read a decimal of a scale; null of what has more digits behind the point, which a cast rounds."""
-    text = f"({_whole(column, kind)})::VARCHAR" if is_float(kind) else f"trim({column}::VARCHAR)"
+    text = f"({_whole_number_sql(column, kind)})::VARCHAR" if is_float(kind) else f"trim({column}::VARCHAR)"
     exact = f"regexp_full_match({text}, '[-+]?[0-9]*(\\.[0-9]{{0,{scale}}}0*)?')"
     return f"CASE WHEN {exact} THEN TRY_CAST({text} AS DECIMAL(38, {scale})) END"
 
@@ -250,13 +250,13 @@ def _lost_of_decimal(text: str, scale: int) -> str:
     return f"coalesce(contains({text}, '.') AND NOT ({whole}) AND {large}, false)"
 
 
-def _bytes(column: str, kind: str, known: str) -> str:
-    """Hexadecimal digits of a UUID, of bytes, or of a text that is a UUID or, where `known` is BLOB, names bytes."""
+def _bytes(column: str, kind: str, item_type: str) -> str:
+    """Hexadecimal digits of a UUID, of bytes, or of a text that is a UUID or, for BLOB items, names bytes."""
     if kind == "BLOB":
         return f"lower(hex({column}))"
     digits = f"regexp_replace(lower(trim({column}::VARCHAR)), '^urn:uuid:|[-{{}}]', '', 'g')"
     uuid = f"replace(TRY_CAST({digits} AS UUID)::VARCHAR, '-', '')"
-    return uuid if known == "UUID" else f"coalesce({uuid}, lower(hex({column}::VARCHAR)))"
+    return uuid if item_type == "UUID" else f"coalesce({uuid}, lower(hex({column}::VARCHAR)))"
 
 
 def _moment(column: str, kind: str) -> str:

@@ -25,7 +25,7 @@ from streameval.labelling.key_forms import (
     refuse_unreadable_items,
 )
 from streameval.labelling.options import LabelColumns
-from streameval.labelling.readers import ROW, database_for, given, name_of, open_source
+from streameval.labelling.readers import ROW, database_for, name_of, open_source, source_column
 from streameval.text import number_of
 from streameval.typing import FloatArray, Int64Array
 
@@ -72,15 +72,17 @@ def locate_rows(source: Any, columns: LabelColumns, probability: str | None, lis
     """
     with one_line_errors(name_of(source)), database_for(source) as connection:
         opened = open_source(connection, source)
-        own = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, listed.names)])
-        if own.role == "task":
+        source_columns = find(
+            connection, opened, columns, lambda there: [name for name, _ in shared_names(there, listed.names)]
+        )
+        if source_columns.role == "task":
             raise InputError(
                 f"{opened.name}: its rows are tasks of a study", "evaluate that study, or name the items with --on COL"
             )
-        reading = _DrawnReading(connection, own, opened.name, listed)
-        table, keys = reading.by_rank() if own.role == "rank" else reading.by_key()
-        weights = None if probability is None else reading.numbers(_column(own, probability, opened.name))
-    return reading.checked(table, keys, weights)
+        reading = _DrawnReading(connection, source_columns, opened.name, listed)
+        table, keys = reading.by_rank() if source_columns.role == "rank" else reading.by_key()
+        weights = None if probability is None else reading.numbers(_column(source_columns, probability, opened.name))
+    return reading.in_rank_order(table, keys, weights)
 
 
 def read_columns(source: Any, names: tuple[str, str]) -> tuple[FloatArray, FloatArray]:
@@ -95,7 +97,7 @@ def read_columns(source: Any, names: tuple[str, str]) -> tuple[FloatArray, Float
         for name in names:
             if name not in there:
                 raise InputError(f"{opened.name}: no column '{name}'", f"it needs {names[0]} and {names[1]}")
-        cells = ", ".join(f"TRY_CAST({given(there[name])} AS DOUBLE) AS {name}" for name in names)
+        cells = ", ".join(f"TRY_CAST({source_column(there[name])} AS DOUBLE) AS {name}" for name in names)
         table = connection.sql(f"SELECT {cells} FROM se_given ORDER BY {ROW}").to_arrow_table()
     if not table.num_rows or any(table.column(name).null_count for name in names):
         raise InputError(f"{opened.name}: {names[0]} and {names[1]} have to be numbers in every row")
@@ -164,24 +166,24 @@ class _DrawnReading:
 
     def numbers(self, column: str) -> FloatArray:
         """Probability of each row."""
-        cell = f"TRY_CAST({given(column)} AS DOUBLE)"
+        cell = f"TRY_CAST({source_column(column)} AS DOUBLE)"
         table = self.connection.sql(
-            f"SELECT {ROW} AS row, {cell} AS p, {given(column)}::VARCHAR AS said FROM se_given ORDER BY 1"
+            f"SELECT {ROW} AS row, {cell} AS p, {source_column(column)}::VARCHAR AS said FROM se_given ORDER BY 1"
         ).to_arrow_table()
         values = np.asarray(table.column("p").to_numpy(zero_copy_only=False), dtype=np.float64)
         wrong = np.flatnonzero(~((values > 0) & (values <= 1)))
         if wrong.size:
             row = table.slice(int(wrong[0]), 1).to_pylist()[0]
-            said = str(row["said"])[:40]
+            text = str(row["said"])[:40]
             raise InputError(
-                f"{self.name}: row {row['row']:,} has {column} '{said}', not a probability in (0, 1]",
+                f"{self.name}: row {row['row']:,} has {column} '{text}', not a probability in (0, 1]",
                 "write it with a point, as 0.05"
-                if row["p"] is None and {",", "%"} & {*said}
+                if row["p"] is None and {",", "%"} & {*text}
                 else "an item that could not be drawn is in no sample",
             )
         return values
 
-    def checked(self, table: pa.Table, keys: pa.Table | None, weights: FloatArray | None) -> DrawnRows:
+    def in_rank_order(self, table: pa.Table, keys: pa.Table | None, weights: FloatArray | None) -> DrawnRows:
         """Put the sample in rank order; an item of two rows is refused."""
         ranks = table.column("rank").to_numpy()
         order = np.argsort(ranks, kind="stable")
@@ -232,13 +234,16 @@ def labelled_keys(source: Any, columns: LabelColumns, some: pa.Table) -> pa.Tabl
             has a key that can be an item's.
     """
     with one_line_errors(name_of(source)), database_for(source) as connection:
-        found = find(connection, open_source(connection, source), columns, lambda _: ())
-        _, state = found.answer(found.label_value, found.work_status)
+        source_columns = find(connection, open_source(connection, source), columns, lambda _: ())
+        _, state = source_columns.answer(source_columns.label_value, source_columns.work_status)
         refuse_unreadable_items(some.schema, "the list")
         connection.register("se_some", some)
         kinds = [row[1] for row in connection.execute("DESCRIBE se_some").fetchall()]
-        refuse_ambiguous(connection, found.key_kinds, found.ambiguous(kinds), name_of(source))
-        keys = [item_value(given(key), found.kind(key), kind) for key, kind in zip(found.keys, kinds, strict=True)]
+        refuse_ambiguous(connection, source_columns.key_kinds, source_columns.ambiguous(kinds), name_of(source))
+        keys = [
+            item_value(source_column(key), source_columns.kind(key), kind)
+            for key, kind in zip(source_columns.keys, kinds, strict=True)
+        ]
         whole = " AND ".join(f"key{i} IS NOT NULL" for i in range(len(keys)))
         answered = f"FROM se_given WHERE ({state}) = 'answer'"
         table = connection.sql(
@@ -246,16 +251,16 @@ def labelled_keys(source: Any, columns: LabelColumns, some: pa.Table) -> pa.Tabl
         ).to_arrow_table()
         if not table.num_rows and connection.execute(f"SELECT EXISTS (SELECT 1 {answered})").fetchall() == [(True,)]:
             raise InputError(
-                f"{name_of(source)}: {', '.join(found.keys)} matches no item of the list "
-                f"({first_of_each(connection, found.key_kinds, 'se_some', 'in the list')})",
+                f"{name_of(source)}: {', '.join(source_columns.keys)} matches no item of the list "
+                f"({first_of_each(connection, source_columns.key_kinds, 'se_some', 'in the list')})",
                 "name columns that hold the same identifiers in both",
             )
-    typed = [_typed(column, kind) for column, kind in zip(table.columns, some.schema.types, strict=True)]
+    typed = [_as_typed(column, kind) for column, kind in zip(table.columns, some.schema.types, strict=True)]
     return pa.table(typed, some.schema)
 
 
-def _typed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _as_typed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     if kind != pa.uuid():
         return column.cast(kind)
-    bytes_of = [pa.ExtensionArray.from_storage(kind, one) for one in column.cast(pa.binary(16)).chunks]
+    bytes_of = [pa.ExtensionArray.from_storage(kind, chunk) for chunk in column.cast(pa.binary(16)).chunks]
     return pa.chunked_array(bytes_of, kind)

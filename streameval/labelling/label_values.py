@@ -128,4 +128,6 @@ def _value(text: str | None, meaning: LabelMeaning) -> float | None:
 def _is_one(text: str, words: Sequence[str]) -> bool:
     """Tell whether a label is one of some words; a number is, however it is written."""
     word = text.strip().lower()
-    return word in words or (is_finite(word) and float(word) in [float(one) for one in words if is_finite(one)])
+    return word in words or (
+        is_finite(word) and float(word) in [float(accepted) for accepted in words if is_finite(accepted)]
+    )

@@ -34,7 +34,7 @@ from streameval.labelling.columns import (
 from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.key_forms import is_readable, key_of, known_key, refuse_inexact_items
 from streameval.labelling.names import ANSWERS
-from streameval.labelling.readers import ROW, given
+from streameval.labelling.readers import ROW, source_column
 from streameval.struct_fields import own_columns, picked, with_fields
 from streameval.text import number_of
 from streameval.types import Plan
@@ -70,7 +70,7 @@ def shared_columns(selection: pa.Table, columns: SourceColumns) -> dict[str, str
         if name == "text" and pa.types.is_integer(plain):
             continue  # Prodigy is given a text in its place
         exported = [f"{name.lower()}_item", *([] if name.lower() in ANSWERS else [name.lower()])]
-        shared |= {theirs[one]: name for one in exported if one in theirs}
+        shared |= {theirs[exported_name]: name for exported_name in exported if exported_name in theirs}
     return shared
 
 
@@ -98,8 +98,10 @@ def refuse_other_items(
         )
 
 
-def _disagreeing(connection: Connection, names: tuple[str, str], join: str, known: Mapping[int, str]) -> dict[int, str]:
-    theirs, mine = given(names[0]), f"se_items.{quote(names[1])}::VARCHAR"
+def _disagreeing(
+    connection: Connection, names: tuple[str, str], join: str, disagreeing: Mapping[int, str]
+) -> dict[int, str]:
+    theirs, mine = source_column(names[0]), f"se_items.{quote(names[1])}::VARCHAR"
     rows = connection.execute(
         f"SELECT {ROW}, {mine}, {theirs}::VARCHAR FROM se_given JOIN se_known ON {join} "
         f"JOIN se_items ON se_items.rank = se_known.rank WHERE {mine} <> {theirs}::VARCHAR"
@@ -107,18 +109,18 @@ def _disagreeing(connection: Connection, names: tuple[str, str], join: str, know
     wrong = {}
     while batch := rows.fetchmany(10_000):
         for row, item, cell in batch:
-            if row not in known and not agree(item, cell):
+            if row not in disagreeing and not agree(item, cell):
                 wrong[row] = f"row {row:,} has {names[0]} '{_short(cell)}', its item '{_short(item)}'"
     return wrong
 
 
-def agree(item: str, said: str) -> bool:
+def agree(item: str, cell: str) -> bool:
     """Tell whether a text may be what programs made of an item's.
 
     >>> agree("=SUM(1)", "'=SUM(1)"), agree("00123", "123"), agree("MARCH1", "1-Mar"), agree("cat", "dog")
     (True, True, True, False)
     """
-    text = html.unescape(said).strip()
+    text = html.unescape(cell).strip()
     if text.casefold() in _BLANK or item.strip().casefold() in _BLANK or text.startswith(("#", "data:image/")):
         return True
     if _as_date(item.strip(), text) or _same_number(item, text):
@@ -129,12 +131,12 @@ def agree(item: str, said: str) -> bool:
     if text.isascii() and "?" not in text:
         return False
     # letters that an encoding lost or broke: what is left of both has to be the same
-    whole, part = (re.sub("[^a-z0-9]", "", one) for one in (whole, part))
+    whole, part = (re.sub("[^a-z0-9]", "", letters) for letters in (whole, part))
     return whole == part or (len(part) >= _CUT and whole.startswith(part))
 
 
 def _as_date(item: str, text: str) -> bool:
-    """Whether what a spreadsheet takes for a date came back as one: `MAR1` as `1-Mar`, `March 2001` as `Mar-01`."""
+    """Tell whether a text came back as a spreadsheet's date: `MAR1` as `1-Mar`, `March 2001` as `Mar-01`."""
     if not _TAKEN_FOR_DATE.fullmatch(item):
         return False
     month = _MONTH.fullmatch(text)
@@ -144,12 +146,14 @@ def _as_date(item: str, text: str) -> bool:
 
 def _letters(text: str) -> str:
     """Letters and digits alone: signs, spaces and line ends are what programs change."""
-    return "".join(one for one in unicodedata.normalize("NFKC", html.unescape(text)).casefold() if one.isalnum())
+    return "".join(
+        character for character in unicodedata.normalize("NFKC", html.unescape(text)).casefold() if character.isalnum()
+    )
 
 
 def _same_number(item: str, text: str) -> bool:
     try:
-        mine, theirs = (float(one.strip().lstrip("'").replace(",", ".")) for one in (item, text))
+        mine, theirs = (float(numeral.strip().lstrip("'").replace(",", ".")) for numeral in (item, text))
     except ValueError:
         return False
     return mine == theirs or (abs(mine) >= 1e11 and abs(mine - theirs) <= _ROUNDED * abs(mine))
@@ -175,7 +179,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Join:
-    """How the rows of a source join `se_known`, as SQL.
+    """SQL that joins the rows of a source to `se_known`.
 
     Attributes:
         on: Joins `se_given` to `se_known`.
@@ -202,7 +206,7 @@ def shared_keys(connection: Connection, selection: pa.Table | None, types: Mappi
         key = known_key("se_own", kind)
         ((distinct, matches),) = connection.execute(
             f"SELECT (SELECT count(DISTINCT {key}) FROM se_column), EXISTS (SELECT 1 FROM se_given JOIN se_column "
-            f"ON {key} = {key_of(given(theirs), types[theirs], kind)})"
+            f"ON {key} = {key_of(source_column(theirs), types[theirs], kind)})"
         ).fetchall()
         names += [theirs] if matches and distinct == table.num_rows else []
     return names
@@ -211,7 +215,7 @@ def shared_keys(connection: Connection, selection: pa.Table | None, types: Mappi
 def match_keys(connection: Connection, plan: Plan, items: Items, columns: SourceColumns, name: str) -> Join:
     """Make the table `se_known` (rank, task, key0 …); an `InputError` where key columns are missing or not unique."""
     if columns.role == "rank":
-        connection.register("se_known", _known(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
+        connection.register("se_known", _known_rows(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
         key = columns.rank
         unknown = f"coalesce({key} NOT BETWEEN 1 AND {plan.n_items}, true)"
         return Join(f"se_known.key0 = {key}", unknown, columns.ambiguous_rank(plan.n_items))
@@ -225,7 +229,7 @@ def match_keys(connection: Connection, plan: Plan, items: Items, columns: Source
     return _by_items(connection, plan, items.selection, columns, name)
 
 
-def _where_it_is(plan: Plan, key: str, have: Sequence[str], own: Sequence[str]) -> str:
+def _where_it_is(plan: Plan, key: str, have: Sequence[str], item_columns: Sequence[str]) -> str:
     """Hint for a column that the selection lacks: `select --columns` left it out, or it is called otherwise.
 
     Args:
@@ -235,7 +239,7 @@ def _where_it_is(plan: Plan, key: str, have: Sequence[str], own: Sequence[str]) 
         return (
             f"`select --columns` left out '{name}': `streameval select STUDY` again, with or without --columns, has it"
         )
-    shown = [name for name in own if name not in (*OURS, "score")]
+    shown = [name for name in item_columns if name not in (*OURS, "score")]
     again = f"`streameval select STUDY --columns {shlex.quote(','.join([*shown, key]))}`"
     if closest(key, have) is None:
         return (
@@ -245,7 +249,7 @@ def _where_it_is(plan: Plan, key: str, have: Sequence[str], own: Sequence[str]) 
     return f"{call_it_so(key, have)}; or, where the list has '{key}', {again} fetches it"
 
 
-def _known(rank: object, task: object, key: object) -> pa.Table:
+def _known_rows(rank: object, task: object, key: object) -> pa.Table:
     task_numbers = pa.array(task, pa.int64())
     missing = pc.if_else(pc.less(task_numbers, 0), None, task_numbers)
     return pa.table({"rank": rank, "task": missing, "key0": key})
@@ -272,8 +276,8 @@ def _by_items(
     have = [n for n in schema.names if n not in OURS]
     names = item_names(columns, have, name, "the study's selection",
                        lambda key: _where_it_is(plan, key, have, own_columns(schema)))  # fmt: skip
-    known = picked(selection, schema, ["rank", *names])
-    keys = key_join(connection, columns, names, ("se_selection", known), "the study's items")
+    item_keys = picked(selection, schema, ["rank", *names])
+    keys = key_join(connection, columns, names, ("se_selection", item_keys), "the study's items")
     refuse_inexact_items(connection, "se_selection", keys.columns, "the study's items")
     connection.execute(
         f"CREATE TEMP TABLE se_known AS SELECT rank, NULL::BIGINT AS task, {as_columns(keys.items)} FROM se_selection "

@@ -1,4 +1,4 @@
-"""What columns are called that hold a score or an answer."""
+"""Names of columns that hold a score or an answer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ ANSWERS = SCORES | {
 }  # fmt: skip
 
 
-def says(name: str, words: Collection[str]) -> bool:
+def has_word(name: str, words: Collection[str]) -> bool:
     """Tell whether one of the words is in a column's name.
 
-    >>> says("model_score", SCORES), says("scored", SCORES)
+    >>> has_word("model_score", SCORES), has_word("scored", SCORES)
     (True, False)
     """
     return any(part in words for part in re.split(r"[^a-z0-9]+", name.lower()))

@@ -1,4 +1,4 @@
-"""What is asked of labels: which columns say what, how votes become labels, what an export of tasks holds."""
+"""Options for reading labels, aggregating votes and exporting tasks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class NamedWords:
 
 @dataclass(frozen=True)
 class AnswerColumns(NamedWords):
-    """Which columns of a table of answers say what, and what its words mean.
+    """Columns of a table of answers, and the meaning of its words.
 
     `on` is a rank column, or columns of the items that tell them apart.
     """
@@ -93,7 +93,7 @@ LabelsAre = Literal["answers", "positives"]
 
 @dataclass(frozen=True)
 class LabelMeaning(NamedWords):
-    """Which labels of a list whose every item has one are positive: words, as of `AnswerColumns`, and grades."""
+    """Meaning of the labels of a fully labelled list: words, as of `AnswerColumns`, and grades."""
 
     relevant: str | None = option(
         None,
@@ -110,17 +110,17 @@ class LabelMeaning(NamedWords):
         """Tell which grades are positive: those that are ">" or ">=" a number."""
         if self.relevant is None:
             return None
-        if (found := _LEVEL.fullmatch(str(self.relevant))) is None or not is_finite(found[2]):
+        if (match := _LEVEL.fullmatch(str(self.relevant))) is None or not is_finite(match[2]):
             raise InputError(f"--relevant is {str(self.relevant)!r}, not >=GRADE", "such as --relevant '>=2'")
-        return found[1], float(found[2])
+        return match[1], float(match[2])
 
     def is_positive(self, values: AnyArray) -> BoolArray:
         """Tell which labels, as numbers, are positive where a grade says so."""
         above, least = self.level or (">=", 1.0)
-        found: BoolArray = values > least if above == ">" else values >= least
-        return found
+        positive: BoolArray = values > least if above == ">" else values >= least
+        return positive
 
-    def named(self) -> dict[str, Any]:
+    def as_named(self) -> dict[str, Any]:
         """Give what was asked for, by name."""
         return {name: value for name, value in vars(self).items() if value not in ((), None)}
 
@@ -149,7 +149,7 @@ class LabelColumns(AnswerColumns):
 
 @dataclass(frozen=True)
 class Judging:
-    """How votes become labels, and how far labels are believed.
+    """Options of counting votes as labels, and of believing labels.
 
     `label_error` is of an item's label after the vote rule. What `strict` refuses (`streameval.labelling.issues`) is
     not stored. Without a threshold, `vote` takes votes of 0 or 1.
@@ -191,7 +191,7 @@ class Judging:
 
 @dataclass(frozen=True)
 class AskOptions:
-    """What people are asked of every item; kept in the study once it is given."""
+    """Question to annotators; kept in the study once it is given."""
 
     ask: str | None = option(None, "What to ask about every item, such as 'Do both mean the same?'.")
     positive: str | None = option(None, "Word for a positive answer (default: yes, where something is asked).")
@@ -211,7 +211,7 @@ class AskOptions:
 
 @dataclass(frozen=True)
 class TaskOptions(AskOptions):
-    """What an export holds beside one task per planned item, and what people are asked.
+    """Content of an export besides one task per planned item, and the question to annotators.
 
     What `remaining` leaves out is judged as in the last evaluation; undecided items stay. A task that is shown twice
     has another number then, and the second answer is no vote. `controls` is a path, address or table, with the items'
@@ -258,7 +258,7 @@ class KnownPositives:
 
 @dataclass(frozen=True)
 class Draw:
-    """What is known of a draw that somebody else made.
+    """Facts of a draw that somebody else made.
 
     Attributes:
         sample_size: For `uniform` a number; for `strata` a table with last_rank and drawn, one row for each range of

@@ -1,4 +1,4 @@
-"""How fast people label, from the times of their answers."""
+"""Pace of labelling, from the times of answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECOND = 10**6  # µs
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast people label.
+    """Pace of people who label.
 
     Attributes:
         people (mapping of str to float): Answers in an hour of work, by name; only of those with two answers or more,
@@ -37,7 +37,7 @@ class Pace:
         """Return JSON-ready values."""
         return {"people": dict(self.people), "hours": dict(self.hours), "per_hour": self.per_hour}
 
-    def left(self, tasks: int) -> float | None:
+    def hours_left(self, tasks: int) -> float | None:
         """Hours of one person's work that so many tasks take, or None."""
         return tasks / self.per_hour if self.per_hour else None
 
@@ -52,10 +52,10 @@ def pace_of(answers: Iterable[tuple[str, int | None]]) -> Pace:
     for name, time in answers:
         if time is not None:
             times.setdefault(name, []).append(time)
-    work = {name: _work(sorted(given)) for name, given in times.items()}
+    work = {name: _work(sorted(person_times)) for name, person_times in times.items()}
     people = {name: count / seconds * _HOUR for name, (count, seconds) in work.items() if seconds}
     hours = {name: seconds / _HOUR for name, (_, seconds) in work.items() if seconds}
-    seconds = sum(one for _, one in work.values())
+    seconds = sum(worked for _, worked in work.values())
     return Pace(people, hours, sum(count for count, _ in work.values()) / seconds * _HOUR if seconds else None)
 
 

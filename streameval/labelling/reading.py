@@ -28,10 +28,10 @@ from streameval.labelling.readers import (
     Opened,
     Rejected,
     database_for,
-    given,
     name_of,
     open_source,
     place_of,
+    source_column,
 )
 from streameval.labelling.votes import SCHEMA, Votes
 from streameval.process.threads import ThreadPool
@@ -53,10 +53,12 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     with one_line_errors(name_of(source)), database_for(source) as connection, ThreadPool(1) as pool:
         opened = open_source(connection, source)
         digest = pool.submit(opened.digest) if opened.digest else None
-        known = items or Items()
-        fields = find(connection, opened, columns or LabelColumns(), partial(shared_keys, connection, known.selection))
+        study_items = items or Items()
+        fields = find(
+            connection, opened, columns or LabelColumns(), partial(shared_keys, connection, study_items.selection)
+        )
         reading = _VoteReading(connection, opened, plan, fields)
-        table, counts = reading.run(known)
+        table, counts = reading.run(study_items)
         content = digest.result() if digest else _content(table)
     read = [*map(str, reading.columns_read().values()), *filter(None, [fields.person])]
     identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
@@ -93,12 +95,12 @@ class _VoteReading:
         self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join.on)}")
         self._refuse_several()
         refuse_words_of_no_row(self.connection, self.columns, self.opened.name, "se_hits")
-        table = self._parsed()
+        table = self._parse()
         listed = self._unknown(join.unknown) if strange else SCHEMA.empty_table()
         rejected = self.opened.rejected()
         broken = _rows("unreadable", rejected.table.slice(0, LISTED), self.columns.ours)
         unplanned = rows - table.num_rows - strange
-        table = _renumbered(pa.concat_tables([table, listed]), rejected)
+        table = _renumber(pa.concat_tables([table, listed]), rejected)
         counts = {
             "rows": rows + rejected.table.num_rows,
             "unplanned": unplanned,
@@ -109,7 +111,7 @@ class _VoteReading:
             },
         }
         self._check_any(table, broken, counts["rows"], strange)
-        unnamed = self._unnamed(counts["rows"])
+        unnamed = self._unnamed_negatives(counts["rows"])
         return pa.concat_tables([self._with_lines(pa.concat_tables([table, broken])), unnamed]), {
             **counts, "unnamed": unnamed.num_rows,
         }  # fmt: skip
@@ -124,7 +126,7 @@ class _VoteReading:
     def _check_study(self) -> None:
         if not self.columns.ours or self.columns.study is None:
             return
-        study = given(self.columns.study)
+        study = source_column(self.columns.study)
         rows = self.connection.execute(
             f"SELECT DISTINCT {study}::VARCHAR FROM se_given WHERE {study} IS NOT NULL LIMIT 1000"
         ).fetchall()
@@ -140,8 +142,9 @@ class _VoteReading:
         (key,) = self.columns.keys if len(self.columns.keys) == 1 else (None,)
         if self.columns.role == "rank" and key is not None and is_integer(self.columns.kind(key)):
             # answered from the statistics of a Parquet file
+            column = source_column(key)
             count, present, least, most = self.connection.execute(
-                f"SELECT count(*), count({given(key)}), min({given(key)}), max({given(key)}) FROM se_given"
+                f"SELECT count(*), count({column}), min({column}), max({column}) FROM se_given"
             ).fetchall()[0]
             if count == present and (not count or (least >= 1 and most <= self.plan.n_items)):
                 return count, 0
@@ -157,7 +160,7 @@ class _VoteReading:
     @property
     def _empty(self) -> str:
         """SQL that is true of a row without a value in any cell: spreadsheets save them below a table."""
-        return " AND ".join(f"coalesce(trim({given(name)}::VARCHAR), '') = ''" for name in self.columns.types)
+        return " AND ".join(f"coalesce(trim({source_column(name)}::VARCHAR), '') = ''" for name in self.columns.types)
 
     def _hits(self, join: str) -> str:
         f = self.columns
@@ -183,7 +186,7 @@ class _VoteReading:
                 "name the column of the one that is meant with --label COL",
             )
 
-    def _parsed(self) -> pa.Table:
+    def _parse(self) -> pa.Table:
         f = self.columns
         value, state = f.answer("label", "status")
         time = "NULL::TIMESTAMPTZ" if f.time is None else sql.time_of("time", f.kind(f.time))
@@ -205,13 +208,13 @@ class _VoteReading:
         if not words.rest_is_negative(kind):
             return {}
         counted = self.connection.execute(
-            f"SELECT left(trim(label::VARCHAR), 40), count(*) FROM se_hits WHERE {words.unnamed('label', kind)} "
+            f"SELECT left(trim(label::VARCHAR), 40), count(*) FROM se_hits WHERE {words.is_unnamed('label', kind)} "
             "AND status IS NULL "
             f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {LISTED}"
         ).fetchall()
         return dict(counted)
 
-    def _unnamed(self, rows: int) -> pa.Table:
+    def _unnamed_negatives(self, rows: int) -> pa.Table:
         """Negative labels of the planned items that a table of positives does not name, as rows behind its own."""
         if self.columns.labels_are == "answers":
             return SCHEMA.empty_table()
@@ -226,7 +229,7 @@ class _VoteReading:
         ).to_arrow_table().cast(SCHEMA)  # fmt: skip
 
     def _unknown(self, unknown: str) -> pa.Table:
-        key = " || ', ' || ".join(f"coalesce({given(k)}::VARCHAR, '')" for k in self.columns.keys)
+        key = " || ', ' || ".join(f"coalesce({source_column(k)}::VARCHAR, '')" for k in self.columns.keys)
         strangers = self.connection.sql(
             f"SELECT left({key}, 200) AS said, {ROW}::BIGINT AS row FROM se_given "
             f"WHERE ({unknown}) AND NOT ({self._empty}) LIMIT {LISTED}"
@@ -268,8 +271,8 @@ class _VoteReading:
     def _first_of_each(self) -> str:
         """Show a key of the rows, and one of the planned items."""
         by_items = self.columns.role == "key"
-        own = "SELECT * EXCLUDE rank FROM se_selection" if by_items else "SELECT key0 AS rank FROM se_known"
-        return first_of_each(self.connection, self.columns.key_kinds, f"({own})", "of the first planned item")
+        item_keys = "SELECT * EXCLUDE rank FROM se_selection" if by_items else "SELECT key0 AS rank FROM se_known"
+        return first_of_each(self.connection, self.columns.key_kinds, f"({item_keys})", "of the first planned item")
 
     def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str, count: int | None = None) -> None:
         """Refuse rows of a state, of which there are `count` (by default those that `table` lists)."""
@@ -295,7 +298,7 @@ def refuse_words_of_no_row(connection: Connection, columns: SourceColumns, name:
         rows: Table of the rows that matter: `label` and `status`, as `SourceColumns` has them.
     """
     words, kind = columns.words, columns.label_kind
-    strange = f"{words.unnamed('label', kind)} AND status IS NULL"
+    strange = f"{words.is_unnamed('label', kind)} AND status IS NULL"
     if not words or not connection.execute(f"SELECT 1 FROM {rows} WHERE {strange} LIMIT 1").fetchall():
         return
 
@@ -303,10 +306,10 @@ def refuse_words_of_no_row(connection: Connection, columns: SourceColumns, name:
         """Tell whether a word is a label, of a row that matters or of any."""
         places = rows, f"(SELECT {columns.label_value} AS label FROM se_given)"
         same = sql.is_among("label", (word,))
-        return any(connection.execute(f"SELECT 1 FROM {one} WHERE {same} LIMIT 1").fetchall() for one in places)
+        return any(connection.execute(f"SELECT 1 FROM {place} WHERE {same} LIMIT 1").fetchall() for place in places)
 
     each = [(word,) for word in words.positive] if words.rest_is_negative(kind) else [words.positive]
-    for option, named in (*(("--positive", one) for one in each), ("--negative", words.negative)):
+    for option, named in (*(("--positive", word) for word in each), ("--negative", words.negative)):
         if named and not any(map(occurs, named)):
             raise InputError(
                 f"{name}: {option} {','.join(named)}: no label is {' or '.join(map(repr, named))}; "
@@ -326,7 +329,7 @@ def _words_of(connection: Connection, rows: str) -> str:
 
 def _perhaps(name: str | None) -> str:
     """A column of the source; NULL where there is none."""
-    return "NULL" if name is None else given(name)
+    return "NULL" if name is None else source_column(name)
 
 
 def _rows(state: str, listed: pa.Table, ours: bool) -> pa.Table:
@@ -337,7 +340,7 @@ def _rows(state: str, listed: pa.Table, ours: bool) -> pa.Table:
     return pa.table(columns).cast(SCHEMA)
 
 
-def _renumbered(table: pa.Table, rejected: Rejected) -> pa.Table:
+def _renumber(table: pa.Table, rejected: Rejected) -> pa.Table:
     if not rejected.uncounted.size:
         return table
     rows = pa.array(rejected.renumber(table.column("row").to_numpy()))

@@ -73,7 +73,7 @@ _RULES: dict[str, Callable[[VoteCounts, float], Decided]] = {
 
 @dataclass(frozen=True)
 class VoteRule:
-    """How votes become a label.
+    """Rule that makes a label of votes.
 
     Attributes:
         name ({"majority", "mean", "any", "all", "latest"}): "majority": more votes for than against; a tie is no label.

@@ -40,18 +40,20 @@ def places(stored: pa.Table, prefer: Sequence[str]) -> dict[str, int]:
     """Place of every source that is preferred, 0 for the best; names of no source are left out."""
     if not prefer:
         return {}
-    known = {name: place for place, name in reversed(list(enumerate(prefer)))}
-    met = ((origin, [known[name] for name in names if name in known]) for origin, names in _sources(stored))
+    place_of_name = {name: place for place, name in reversed(list(enumerate(prefer)))}
+    met = (
+        (origin, [place_of_name[name] for name in names if name in place_of_name]) for origin, names in _sources(stored)
+    )
     return {origin: preferred[0] for origin, preferred in met if preferred}
 
 
 def check_preferred(stored: pa.Table, prefer: Sequence[str]) -> None:
     """Refuse a name that no source has: it is misspelt, or its labels did not come yet."""
     sources = dict(_sources(stored))
-    names = {name for one in sources.values() for name in one}
+    names = {name for origin in sources.values() for name in origin}
     for name in prefer:
         if name not in names:
-            there = ", ".join(short(one) for one in list(sources)[:_MOST])
+            there = ", ".join(short(origin) for origin in list(sources)[:_MOST])
             more = f" and {len(sources) - _MOST:,} more" if len(sources) > _MOST else ""
             raise InputError(f"--prefer: no label is of source '{short(name)}'", f"there are: {there}{more}")
 
@@ -59,8 +61,10 @@ def check_preferred(stored: pa.Table, prefer: Sequence[str]) -> None:
 def _sources(stored: pa.Table) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every source, with the names that mean it; its own comes first."""
     origins = stored.group_by("origin").aggregate([("source", "count")]).sort_by("origin")
-    for origin, said in zip(*(origins.column(name).to_pylist() for name in ("origin", "source_count")), strict=True):
-        yield origin, (origin,) if said else (origin, PurePath(origin.removesuffix(".gz")).stem)
+    for origin, is_declared in zip(
+        *(origins.column(name).to_pylist() for name in ("origin", "source_count")), strict=True
+    ):
+        yield origin, (origin,) if is_declared else (origin, PurePath(origin.removesuffix(".gz")).stem)
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class Source:
     @property
     def name(self) -> str:
         """Say how it is called: by one or two files, or by the first of more."""
-        names = [short(one) for one in self.origins]
+        names = [short(origin) for origin in self.origins]
         return f"{names[0]} and {len(names) - 1:,} more files" if len(names) > 2 else " and ".join(names)
 
 
@@ -95,13 +99,13 @@ def sources_of(rows: pa.Table, labelled: Int64Array) -> list[Source]:
                         value_set=pa.array(labelled))))  # fmt: skip
     ranks = _by_origin(voted, "rank")
     declared = {origin for origin, named in _by_origin(voted, "source").items() if named != {(None,)}}
-    groups = (tuple(name for name in one if name in ranks) for one in _groups(rows))
+    groups = (tuple(name for name in group if name in ranks) for group in _groups(rows))
     sources = [
         Source(names, len(set().union(*(ranks[name] for name in names))), not declared.isdisjoint(names))
         for names in groups
         if names
     ]
-    return sorted(sources, key=lambda one: (-one.labels, one.name))
+    return sorted(sources, key=lambda source: (-source.labels, source.name))
 
 
 def _groups(rows: pa.Table) -> list[list[str]]:
@@ -111,18 +115,18 @@ def _groups(rows: pa.Table) -> list[list[str]]:
     if len(origins := answers.column("origin").unique()) < 2:
         return [origins.to_pylist()]
     people = _by_origin(answers, "voter")
-    named = {one: who for one, who in people.items() if all(voter and chr(31) not in voter for (voter,) in who)}
-    unnamed = [one for one, who in people.items() if who == {("",)}]
+    named = {origin: who for origin, who in people.items() if all(voter and chr(31) not in voter for (voter,) in who)}
+    unnamed = [origin for origin, who in people.items() if who == {("",)}]
     together = unnamed if _parts_of_one(answers, unnamed) else []
-    alone = [[one] for one in people if one not in named and one not in together]
+    alone = [[origin] for origin in people if origin not in named and origin not in together]
     return [*_teams(named), *([together] if together else []), *alone]
 
 
 def _teams(named: dict[str, set[tuple[Any, ...]]]) -> list[list[str]]:
     """Files whose annotators all answered in a larger one too are put to it."""
     teams: list[list[str]] = []
-    for origin in sorted(named, key=lambda one: -len(named[one])):
-        team = next((one for one in teams if named[one[0]] >= named[origin]), None)
+    for origin in sorted(named, key=lambda other: -len(named[other])):
+        team = next((team for team in teams if named[team[0]] >= named[origin]), None)
         if team is None:
             teams.append([origin])
         else:
@@ -206,13 +210,13 @@ def given_twice(by_hand: Answers) -> list[Twice]:
         files.setdefault(hand.given, []).append(hand)
     twice: list[Twice] = []
     # those that name nobody first, then as they came, so that the one that tells more stays
-    for given in sorted(files, key=lambda one: (all(hand.annotator for hand in files[one]), one)):
-        gone = {given, *(one.given for one in twice)}
+    for number in sorted(files, key=lambda file: (all(hand.annotator for hand in files[file]), file)):
+        gone = {number, *(suspect.given for suspect in twice)}
         kept = {hand: answers for hand, answers in by_hand.items() if hand.given not in gone}
-        there = [next((other for other in kept if _again(by_hand, hand, other)), None) for hand in files[given]]
-        count = sum(len(by_hand[hand]) for hand in files[given])
+        there = [next((other for other in kept if _is_repeated(by_hand, hand, other)), None) for hand in files[number]]
+        count = sum(len(by_hand[hand]) for hand in files[number])
         if count >= LEAST and None not in there:
-            twice.append(Twice(given, tuple(sorted({hand.given for hand in there if hand})), count))
+            twice.append(Twice(number, tuple(sorted({hand.given for hand in there if hand})), count))
     return twice
 
 
@@ -227,9 +231,9 @@ def nameless(rows: pa.Table, by_hand: Answers, without: Sequence[int] = ()) -> N
         hand.given: answers for hand, answers in by_hand.items() if hand.voter == "" and hand.given not in without
     }
     items: dict[int, set[int]] = {}
-    for given, answers in by_file.items():
+    for number, answers in by_file.items():
         for rank, _ in answers:
-            items.setdefault(rank, set()).add(given)
+            items.setdefault(rank, set()).add(number)
     shared = {rank: files for rank, files in items.items() if len(files) > 1}
     torn = rows.filter(pc.and_(pc.equal(rows.column("fate"), "contradictory"), pc.equal(rows.column("voter"), "")))
     lost = sum(rank in shared for rank in torn.column("rank").to_pylist())
@@ -250,7 +254,7 @@ def answers_by_hand(rows: pa.Table) -> Answers:
     return by_hand
 
 
-def _again(by_hand: Answers, hand: Hand, other: Hand) -> bool:
+def _is_repeated(by_hand: Answers, hand: Hand, other: Hand) -> bool:
     """Tell whether another hand gave all these answers too, and yet both count."""
     if hand.voter is not None and hand.voter == other.voter:  # the same annotator's: they count once
         return False

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from streameval.kernels.sorted_sets import isin
 from streameval.labelling.answers import Agreement, agreement, whose
 from streameval.labelling.fates import fold
-from streameval.labelling.issues import issues_of, trouble_between_strangers, undecided_at, untimed
+from streameval.labelling.issues import issues_of, trouble_between_strangers, undecided_at, untimed_rows
 from streameval.labelling.rules import VoteCounts, VoteRule
-from streameval.labelling.unlabelled import unlabelled
+from streameval.labelling.unlabelled import count_unlabelled
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray
 
@@ -76,10 +76,10 @@ def tally(
         "votes": int(counts.votes.sum()),
         "doubled": fates.get("doubled", 0) + strangers.column("kind").to_pylist().count("doubled"),
         "contradictory": fates.get("contradictory", 0) + strangers.column("kind").to_pylist().count("contradictory"),
-        "untimed": untimed(rows).num_rows,
+        "untimed": untimed_rows(rows).num_rows,
         **{fate: int(fates.get(fate, 0)) for fate in _FATES},
     }
-    account["skipped"] = unlabelled(account)["skipped"]
+    account["skipped"] = count_unlabelled(account)["skipped"]
     people = agreement(rows, extra)
     meaning = whose(rows, counts, label, plan.ranks, people, rule)
     labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *meaning)
@@ -88,7 +88,7 @@ def tally(
 
 def with_unlisted(account: Mapping[str, int], unlisted: Sequence[Mapping[str, int]], unplanned: int) -> dict[str, int]:
     """Add the rows that sources counted without listing them."""
-    more = {kind: sum(one.get(kind, 0) for one in unlisted) for kind in ("unknown", "unreadable")}
+    more = {kind: sum(counts.get(kind, 0) for counts in unlisted) for kind in ("unknown", "unreadable")}
     return {**{key: value + more.get(key, 0) for key, value in account.items()}, "unplanned": unplanned}
 
 

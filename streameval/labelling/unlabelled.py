@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-def unlabelled(account: Mapping[str, int]) -> dict[str, int]:
+def count_unlabelled(account: Mapping[str, int]) -> dict[str, int]:
     """Number of planned items without a label.
 
     Args:
@@ -26,4 +26,4 @@ def unlabelled_words(account: Mapping[str, int]) -> str:
     >>> unlabelled_words({"planned": 50, "labelled": 40, "open": 2, "undecided": 5})
     '2 open, 3 skipped, 5 undecided'
     """
-    return ", ".join(f"{number:,} {why}" for why, number in unlabelled(account).items() if number)
+    return ", ".join(f"{number:,} {why}" for why, number in count_unlabelled(account).items() if number)

@@ -1,4 +1,4 @@
-"""What a vote is: one row of a label table, as it is stored for good."""
+"""Votes: the rows of label tables, as they are stored for good."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Votes:
     place: str = ""
     reused: bool = False
 
-    def at(self, source: Any) -> Votes:
+    def from_origin(self, source: Any) -> Votes:
         """Return them as those of the source that they were copied from."""
         return replace(self, source=os.fspath(source), place=place_of(source))
 

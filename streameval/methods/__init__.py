@@ -35,7 +35,7 @@ ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at r
 
 
 class Method(Protocol):
-    """What every method offers; one that inherits from it says only what is not so by default.
+    """Base class of methods. Override what differs from the defaults.
 
     Laws, tested over every method that is found:
 
@@ -145,7 +145,7 @@ class DrawsAtRandom(Protocol):
 
 @dataclass(frozen=True)
 class Look:
-    """What a plan would be at a look, by forecast.
+    """Forecast of a plan at one look.
 
     Attributes:
         look: 1-based.
@@ -207,8 +207,10 @@ def named(name: str) -> type[Method]:
 @cache
 def _names(folders: tuple[str, ...]) -> tuple[str, ...]:
     """Names of files with a `METHOD`, and of folders that have a file `method`, in alphabetical order."""
-    found = [(Path(folder, one.name), one.ispkg) for folder in folders for one in pkgutil.iter_modules([folder])]
-    places = {path.name: path / "method.py" if is_folder else path.with_suffix(".py") for path, is_folder in found}
+    modules = [
+        (Path(folder, module.name), module.ispkg) for folder in folders for module in pkgutil.iter_modules([folder])
+    ]
+    places = {path.name: path / "method.py" if is_folder else path.with_suffix(".py") for path, is_folder in modules}
     return tuple(sorted(n for n, file in places.items() if file.exists() and b"\nMETHOD = " in file.read_bytes()))
 
 
@@ -225,21 +227,21 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     if name not in _names(tuple(__path__)):
         raise InputError(f"there is no method '{name}'", did_you_mean(name, declared()))
     method = named(name)
-    given = {key: value for key, value in (parameters or {}).items() if value is not None}
-    if isinstance(given.get("stages"), str):
-        given |= stage_fields(given.pop("stages"))
+    values = {key: value for key, value in (parameters or {}).items() if value is not None}
+    if isinstance(values.get("stages"), str):
+        values |= stage_fields(values.pop("stages"))
     accepted = parameter_names(method)
-    for key, value in given.items():
+    for key, value in values.items():
         shown = flag(key) if key in SHARED else "--stages" if key in STAGE_FIELDS else key
-        for said in (key, f"{key}={value}"):
-            if said in method.retired:
-                raise InputError(f"method {name} has no {said} any more", method.retired[said])
+        for spelling in (key, f"{key}={value}"):
+            if spelling in method.retired:
+                raise InputError(f"method {name} has no {spelling} any more", method.retired[spelling])
         if key not in accepted:
             owners = [other for other, kind in declared().items() if key in parameter_names(kind)]
             hint = " or ".join(f"--method={owner}" for owner in owners) or did_you_mean(key, accepted)
             raise InputError(f"method {name} has no parameter {shown}", hint)
         check_type(shown, value, types_of(method)[key])
-    return method(**{key: plain(value) for key, value in given.items()})
+    return method(**{key: plain(value) for key, value in values.items()})
 
 
 def method_of(plan: Plan) -> Method:
@@ -263,9 +265,9 @@ def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
     return cast(AnyMethod, replace(cast(Any, method), **own_parameters(type(method), parameters)))
 
 
-def own_parameters(method: type[Method], given: Mapping[str, Any]) -> dict[str, Any]:
+def own_parameters(method: type[Method], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Of parameters given to any method, those that a method has."""
-    return {key: value for key, value in given.items() if key in parameter_names(method)}
+    return {key: value for key, value in parameters.items() if key in parameter_names(method)}
 
 
 def parameter_names(method: type[Method]) -> list[str]:

@@ -21,7 +21,7 @@ from streameval.typing import FloatArray, Int8Array, Int64Array, UInt8Array
 
 @dataclass(frozen=True)
 class Replicates:
-    """What happened in replicates that differ in their seed alone.
+    """Results of replicates that differ in their seed alone.
 
     Attributes:
         labels: Planned labels; their mean over replicates, where the draw decides their number.

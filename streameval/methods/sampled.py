@@ -1,4 +1,4 @@
-"""What methods that draw ranks at random have in common."""
+"""Base of the methods that draw ranks at random."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sampled(Method):
-    """What methods that draw ranks at random have in common: parameters, and what they are checked for."""
+    """Base class of methods that draw ranks at random: parameters, and their checks."""
 
     alpha: float = option(0.08, ALPHA)
     confidence: float = option(0.95, "Probability of the claim.")

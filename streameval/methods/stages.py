@@ -61,7 +61,7 @@ class LooksAtFirst(Protocol):
 
 
 def refuse_stages(
-    method: Method, beside: str, names: Sequence[Literal["batches", "later", "adaptive", "sample"]]
+    method: Method, conflict: str, names: Sequence[Literal["batches", "later", "adaptive", "sample"]]
 ) -> None:
     """Refuse stages of some forms, or a judge who is asked about a sample, beside what does not go with them."""
     typed = {
@@ -73,5 +73,5 @@ def refuse_stages(
     for name in names:
         if option := typed[name]:
             raise InputError(
-                f"{option} does not go with {beside}", f"leave out {option.partition('=')[0]}, or {beside}"
+                f"{option} does not go with {conflict}", f"leave out {option.partition('=')[0]}, or {conflict}"
             )

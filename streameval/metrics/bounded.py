@@ -71,12 +71,12 @@ def _row(metric: str, argument: str, bounds: Interval) -> Row:
 
 def _at_cutoffs(curve: Curve) -> Iterator[Row]:
     ranks = cutoffs(curve.n_items)
-    known = curve.known(ranks)
-    yield from _rows("precision", bounds_at(known, "precision"), ranks)
-    yield from _rows("yield", (known.lower, known.upper), ranks)
+    at_cutoffs = curve.known(ranks)
+    yield from _rows("precision", bounds_at(at_cutoffs, "precision"), ranks)
+    yield from _rows("yield", (at_cutoffs.lower, at_cutoffs.upper), ranks)
     for name in METRICS:
         if name != "precision":
-            yield from _rows(name, bounds_at(known, name), ranks)
+            yield from _rows(name, bounds_at(at_cutoffs, name), ranks)
 
 
 def _rows(name: str, bounds: tuple[FloatArray, FloatArray], ranks: Int64Array) -> Iterator[Row]:

@@ -39,7 +39,7 @@ class Ranked:
     @cached_property
     def places(self) -> Places:
         """Sums and look-ups."""
-        sizes, positives = (np.diff(one, prepend=0) for one in (self.ranks, self.found))
+        sizes, positives = (np.diff(counts, prepend=0) for counts in (self.ranks, self.found))
         totals = fold(sum_groups(sizes, positives, _NO_CUTS), _NO_CUTS)
         starts = self.ranks - sizes
 
@@ -83,17 +83,19 @@ class Cases:
 
     def extend(self, positive: npt.ArrayLike, score: npt.ArrayLike) -> None:
         """Keep many cases; InputError, and nothing is kept, where one is none."""
-        labels, given = np.asarray(positive), np.asarray(score)
-        if labels.ndim != 1 or labels.shape != given.shape:
-            raise InputError(f"positive has shape {labels.shape}, score {given.shape}", "give two rows of equal length")
+        labels, score_values = np.asarray(positive), np.asarray(score)
+        if labels.ndim != 1 or labels.shape != score_values.shape:
+            raise InputError(
+                f"positive has shape {labels.shape}, score {score_values.shape}", "give two rows of equal length"
+            )
         if not labels.size:
             return
         odd = (labels != 0) & (labels != 1)
         if np.any(odd):
             raise InputError(f"positive[{int(np.argmax(odd)):,}] is {labels[np.argmax(odd)]}, not 0 or 1")
-        if given.dtype.kind not in "biuf":
-            raise InputError(f"score has type {given.dtype}", "every case needs a number")
-        scores = given.astype(np.float64)
+        if score_values.dtype.kind not in "biuf":
+            raise InputError(f"score has type {score_values.dtype}", "every case needs a number")
+        scores = score_values.astype(np.float64)
         if np.isnan(scores).any():
             raise InputError(f"score[{int(np.argmax(np.isnan(scores))):,}] is NaN", "every case needs a score")
         self._label += labels.astype(np.uint8).tobytes()

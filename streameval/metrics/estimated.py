@@ -25,7 +25,7 @@ def estimates(plug_in: PlugIn, ranks: Int64Array) -> dict[Name, float]:
         dict: By metric and argument; NaN where it is undefined, or unknown.
     """
     metrics: dict[Name, float] = {}
-    for name in ("precision", "yield", *(one for one in METRICS if one != "precision")):
+    for name in ("precision", "yield", *(metric for metric in METRICS if metric != "precision")):
         metrics.update(_at(f"{name}_at", ranks, plug_in.at(name, ranks)))
     metrics.update(_of_the_list(plug_in))
     for name, values in plug_in.average_precision_at(ranks).items():

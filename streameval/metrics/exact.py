@@ -120,11 +120,14 @@ def _at_cutoffs(counted: Counted) -> Iterator[Row]:
         sums = counted.by_order(partial(counted.places.precision_sum, k)) if counted.totals.positives else (0.0, 0.0)
         expected = counted.tied.precision_sum(k) if sums[0] != sums[1] else _NAN
         for name, below in (("", counted.positives), ("_capped", min(counted.positives, k))):
-            ends = [_over(one, below) for one in sums]
+            ends = [_over(total, below) for total in sums]
             yield _row(f"average_precision_at{name}", str(k), ends, partial(_over, expected, below))
         if late == early:  # how many are found depends on no order
             yield _row(
-                "average_precision_at_found", str(k), [_over(one, late) for one in sums], partial(_over, expected, late)
+                "average_precision_at_found",
+                str(k),
+                [_over(total, late) for total in sums],
+                partial(_over, expected, late),
             )
 
 
@@ -141,13 +144,13 @@ def _in_a_tie(name: str, k: int, values: list[float], counted: Counted) -> Itera
     yield f"{name}_at_grouped", str(k), grouped, grouped, grouped
 
 
-def _metric(name: str, rank: float, found: float, counted: Counted) -> float:
-    return float(_metrics(name, rank, np.array([float(found)]), counted)[0])
+def _metric(name: str, rank: float, positives: float, counted: Counted) -> float:
+    return float(_metrics(name, rank, np.array([float(positives)]), counted)[0])
 
 
-def _metrics(name: str, rank: float, found: FloatArray, counted: Counted) -> FloatArray:
-    ranks, total = (np.full(found.size, float(value)) for value in (rank, counted.totals.positives))
-    return METRICS[name].value(Cutoffs(ranks, found, total, float(counted.totals.n_items), float(counted.misses)))
+def _metrics(name: str, rank: float, positives: FloatArray, counted: Counted) -> FloatArray:
+    ranks, total = (np.full(positives.size, float(value)) for value in (rank, counted.totals.positives))
+    return METRICS[name].value(Cutoffs(ranks, positives, total, float(counted.totals.n_items), float(counted.misses)))
 
 
 def hypergeometric(n: int, p: int, drawn: int) -> tuple[FloatArray, FloatArray]:
@@ -173,7 +176,7 @@ def _average_precision(counted: Counted) -> Iterator[Row]:
         if counted.score_at is not None:
             yield "average_precision", f"{'' if name == 'positives' else 'found '}tie_order", late, expected, early
     late, expected, early = (
-        _over(totals.precision_sum[one], counted.positives) for one in ("late", "expected", "early")
+        _over(totals.precision_sum[order], counted.positives) for order in ("late", "expected", "early")
     )
     yield _row("pr_area", "step", (late, early), partial(float, expected))
     yield _row("pr_area", "interpolated", _interpolated(counted), counted.tied.interpolated_area)
@@ -210,7 +213,7 @@ def _points(counted: Counted) -> Iterator[Row]:
     corner = {order: totals.corner[side][0].astype(np.float64) for order, side in SIDES.items()}
     for beta in BETAS:
         values = {order: f_measure(points, beta, p) for order, points in corner.items()}
-        best = [float(one.max(initial=0.0)) if p else _NAN for one in values.values()]
+        best = [float(array.max(initial=0.0)) if p else _NAN for array in values.values()]
         yield _row(f"max_f{beta:g}", "", best, partial(float, best[0]))
         if beta == 1.0:
             yield from _where_f1_is_best(values, corner, counted)
@@ -253,7 +256,9 @@ def f_measure(points: FloatArray, beta: float, positives: float) -> FloatArray:
 
 def _where_f1_is_best(values: dict[str, FloatArray], corner: dict[str, FloatArray], counted: Counted) -> Iterator[Row]:
     """Rank, and score, at which F1 is largest with tied items late and early; "late" is that of a threshold too."""
-    ranks = [float(corner[one][np.argmax(values[one]), 0]) if values[one].size else _NAN for one in ("late", "early")]
+    ranks = [
+        float(corner[order][np.argmax(values[order]), 0]) if values[order].size else _NAN for order in ("late", "early")
+    ]
     yield _row("max_f1_rank", "", ranks, partial(float, ranks[0]))
     if counted.score_at is not None:
         scores = [counted.score_at(int(rank)) if rank == rank else _NAN for rank in ranks]
@@ -262,7 +267,7 @@ def _where_f1_is_best(values: dict[str, FloatArray], corner: dict[str, FloatArra
 
 def _dcg(counted: Counted) -> Iterator[Row]:
     groups = counted.places.block(0).with_positives()
-    for k in (one for one in cutoffs(counted.totals.n_items).tolist() if one <= DEEPEST_DCG):
+    for k in (cutoff for cutoff in cutoffs(counted.totals.n_items).tolist() if cutoff <= DEEPEST_DCG):
         ends = counted.by_order(partial(_dcg_at, *groups, k))
         yield _row("dcg_at", str(k), ends, partial(counted.tied.dcg_at, k))
 
@@ -283,9 +288,9 @@ def _rank_biased(counted: Counted) -> Iterator[Row]:
 
 def _first_groups(places: Places, ranks: int) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Items before and at the end of each group of the first block that begins within some ranks; its positives."""
-    start, found = places.groups(0, 0, min(ranks, places.block(0).size))  # a group has an item at least
+    start, yields = places.groups(0, 0, min(ranks, places.block(0).size))  # a group has an item at least
     deep = int(np.searchsorted(start[:-1], ranks))
-    return start[:deep], start[1 : deep + 1], np.diff(found[: deep + 1])
+    return start[:deep], start[1 : deep + 1], np.diff(yields[: deep + 1])
 
 
 def _dcg_at(first: Int64Array, end: Int64Array, positives: Int64Array, k: int, order: str) -> float:
@@ -319,9 +324,9 @@ def _targets(counted: Counted) -> Iterator[Row]:
         kept = counted.by_order(partial(counted.places.last_kept, precision))
         last = counted.tied.rank_at_precision(precision) if kept[0] < kept[1] else 0
         mean = partial(_over, counted.tied.yield_at(last), p)
-        yield _row("recall_at_precision", text(precision), [_over(found, p) for found in kept], mean)
+        yield _row("recall_at_precision", text(precision), [_over(n_kept, p) for n_kept in kept], mean)
         # up to the next positive, which comes too late, precision only falls
-        deepest = [found * precision.denominator // precision.numerator for found in kept]
+        deepest = [positives * precision.denominator // precision.numerator for positives in kept]
         ends = (float(min(rank, totals.n_items)) for rank in deepest)
         yield _row("rank_at_precision", text(precision), ends, partial(float, last))
 

@@ -54,15 +54,17 @@ def student_quantile(probability: float, freedom: float) -> float:
             return t
 
 
-def clopper_pearson(found: int, of: int, confidence: float) -> tuple[float, float]:
+def clopper_pearson(successes: int, of: int, confidence: float) -> tuple[float, float]:
     """Bound a proportion of which so many of so many independent draws were found: exact, whatever the proportion.
 
     >>> [round(end, 4) for end in clopper_pearson(8, 10, 0.95)]
     [0.4439, 0.9748]
     """
     tail = (1.0 - confidence) / 2.0
-    low = 0.0 if found == 0 else _where(lambda p: incomplete_beta(p, found, of - found + 1.0) >= tail)
-    high = 1.0 if found == of else _where(lambda p: incomplete_beta(p, found + 1.0, of - found) >= 1.0 - tail)
+    low = 0.0 if successes == 0 else _where(lambda p: incomplete_beta(p, successes, of - successes + 1.0) >= tail)
+    high = (
+        1.0 if successes == of else _where(lambda p: incomplete_beta(p, successes + 1.0, of - successes) >= 1.0 - tail)
+    )
     return low, high
 
 

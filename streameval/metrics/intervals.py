@@ -41,7 +41,7 @@ Weights = Mapping[str, Int64Array]
 
 @dataclass(frozen=True)
 class Derived:
-    """What a metric is, and what each bin adds to its difference from the population.
+    """Value of a metric, and the part of each bin in its difference from the population.
 
     Attributes:
         value: In the sample.
@@ -232,17 +232,17 @@ class SampledList:
 
     def average_precision(self) -> Derived:
         """Derive the average precision, tied items as one step."""
-        total, (_, found) = self.influence, self._size
-        value = self.counted.totals.precision_sum["grouped"] / found if found else math.nan
+        total, (_, positives) = self.influence, self._size
+        value = self.counted.totals.precision_sum["grouped"] / positives if positives else math.nan
         sums = total.precision + total.positives * (total.inverse - value) - total.items * total.square
-        return Derived(value, sums / max(found, 1), {"a positive": total.positives}, total.items,
+        return Derived(value, sums / max(positives, 1), {"a positive": total.positives}, total.items,
                        rarer="misses")  # fmt: skip
 
     def roc_auc(self) -> Derived:
         """Derive the area under the ROC curve, which is DeLong's estimate of its variance where draws are rows."""
-        total, (n_items, found) = self.influence, self._size
-        value, others = self.counted.totals.roc_auc(0)["expected"], n_items - found
-        below = max(1, found), max(1, others)
+        total, (n_items, positives) = self.influence, self._size
+        value, others = self.counted.totals.roc_auc(0)["expected"], n_items - positives
+        below = max(1, positives), max(1, others)
         lost, won = total.losses / (2.0 * below[1]), total.wins / (2.0 * below[0])
         sums = (total.positives * (1.0 - value) - lost) / below[0]
         sums = sums + (won - (total.items - total.positives) * value) / below[1]
@@ -273,8 +273,8 @@ class SampledList:
         """Give the precision of the ranks about one."""
         places, reach = self.counted.places, max(_WINDOW, int(math.pow(k, _POWER) / 2))
         low, high = max(0, k - reach), min(self._size[0], k + reach)
-        found = int(places.yield_at(high, "late")) - int(places.yield_at(low, "late"))
-        return found / (high - low)
+        positives = int(places.yield_at(high, "late")) - int(places.yield_at(low, "late"))
+        return positives / (high - low)
 
     def at_score(self, metric: str, number: int) -> Derived:
         """Derive a metric of all items of a score or a better one, the score being that of any sample."""
@@ -295,9 +295,9 @@ class SampledList:
             sums: What each bin adds to the true positives, and to the items above.
             turning: Metrics that turn on the rarer of positives and negatives above it.
         """
-        total, (n_items, found) = self.influence, self._size
+        total, (n_items, positives) = self.influence, self._size
         q, tp = (int(each.sum()) for each in above)
-        value, slopes = AT_CUTOFF[metric]((tp, q, found, n_items))
+        value, slopes = AT_CUTOFF[metric]((tp, q, positives, n_items))
         of_bins = (*sums, total.positives, total.items)
         counts = {"an item above the cutoff": above[0], **self._counts, "a row": total.items}
         return Derived(

@@ -122,8 +122,8 @@ class ScoredPrecisionRecallEvaluation:
         Returns:
             float64 array, shape (k, 3): Rows (recall, precision, score).
         """
-        found, ranks, score = self._ranked.steps
-        rows = np.column_stack([found / self._some_positives, found / ranks, score])
+        yields, ranks, score = self._ranked.steps
+        rows = np.column_stack([yields / self._some_positives, yields / ranks, score])
         return rows[_undominated(rows[:, 1])] if interpolate else rows
 
     def roc_curve(self, interpolate: bool = False) -> FloatArray:
@@ -137,9 +137,9 @@ class ScoredPrecisionRecallEvaluation:
                 specificity), specificity one minus the false positive rate. Both are NaN where there are no negatives,
                 and no such row is kept when interpolating.
         """
-        found, ranks, _ = self._ranked.steps
-        false_rate = (ranks - found) / self._negatives if self._negatives else np.full(found.size, np.nan)
-        recall, specificity = found / self._some_positives, 1.0 - false_rate
+        yields, ranks, _ = self._ranked.steps
+        false_rate = (ranks - yields) / self._negatives if self._negatives else np.full(yields.size, np.nan)
+        recall, specificity = yields / self._some_positives, 1.0 - false_rate
         rows = np.column_stack([recall, specificity] if self.rules == "lingpipe" else [false_rate, recall])
         return rows[_undominated(specificity)] if interpolate else rows
 

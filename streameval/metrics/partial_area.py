@@ -31,12 +31,12 @@ def partial_roc_area(places: Places, positives: int, rate: Fraction) -> float:
     block = int(np.searchsorted(before, math.ceil(wanted), side="left")) - 1
     groups, earlier = places.block(block), int(totals.start_yield[block])
     group = groups.of_negative(math.ceil(wanted) - int(before[block]))
-    (start, after), (found, until) = (one.tolist() for one in places.groups(block, group, group + 1))
-    wrong = start - found
+    (start, after), (start_yield, until) = (edges.tolist() for edges in places.groups(block, group, group + 1))
+    wrong = start - start_yield
     twice = totals.twice_roc_area(block) + groups.twice_roc_area(group) + 2 * earlier * (wrong - int(before[block]))
     inside = wanted - wrong
-    higher = Fraction(until - found, after - until - wrong) * inside
-    area = twice + inside * (2 * found + higher)
+    higher = Fraction(until - start_yield, after - until - wrong) * inside
+    area = twice + inside * (2 * start_yield + higher)
     return float(area / (2 * positives * negatives))
 
 

@@ -36,8 +36,8 @@ class Tied:
         """Y at a rank; straight between ranks too."""
         if rank <= 0:
             return 0.0
-        before, found, n, p = self.places.group_at(math.ceil(rank))
-        return found + p * (rank - before) / n
+        before, start_yield, n, p = self.places.group_at(math.ceil(rank))
+        return start_yield + p * (rank - before) / n
 
     def precision_sum(self, rank: int) -> float:
         """Mean of Σ j/r_j over the positives among the first `rank` items.
@@ -45,13 +45,13 @@ class Tied:
         Of n tied items of which p are positive, the i-th is positive with probability p/n, and then (i − 1)(p − 1)/(n −
         1) positives are expected among those before it.
         """
-        before, found, n, p = self.places.group_at(rank)
+        before, start_yield, n, p = self.places.group_at(rank)
         whole = self.places.precision_sum(before, "expected") if before else 0.0
         if not p:
             return whole
         slope = (p - 1) / (n - 1) if n > 1 else 0.0
         places = _harmonic(float(before), float(rank - before))
-        return whole + p / n * ((found + 1 - (before + 1) * slope) * places + slope * (rank - before))
+        return whole + p / n * ((start_yield + 1 - (before + 1) * slope) * places + slope * (rank - before))
 
     def reciprocal_rank(self) -> float:
         """1/r_1, over a curve that reaches its first positive by parts."""
@@ -64,9 +64,9 @@ class Tied:
 
     def dcg_at(self, rank: int) -> float:
         """Σ v_r/log2(r + 1) over the first `rank` items, at most `DEEPEST_DCG`."""
-        total, (start, found) = discounts(rank), self.places.groups(0)
+        total, (start, yields) = discounts(rank), self.places.groups(0)
         deep = min(int(np.searchsorted(start, rank)), start.size - 1)
-        share = np.diff(found[: deep + 1]) / np.diff(start[: deep + 1])
+        share = np.diff(yields[: deep + 1]) / np.diff(start[: deep + 1])
         return float(np.sum(share * (total[np.minimum(start[1 : deep + 1], rank)] - total[start[:deep]])))
 
     def rank_at_recall(self, recall: Fraction) -> float:
@@ -75,8 +75,8 @@ class Tied:
         j = max(1, math.ceil(wanted))
         if j > self.places.totals.positives:
             return math.inf
-        before, found, n, p = self.places.group_at(self.places.rank_of(j, "early"))
-        return float(before + max(1, math.ceil((wanted - found) * n / p)))
+        before, start_yield, n, p = self.places.group_at(self.places.rank_of(j, "early"))
+        return float(before + max(1, math.ceil((wanted - start_yield) * n / p)))
 
     def rank_at_precision(self, precision: Fraction) -> int:
         """Last rank with Y ≥ precision·rank; 0 where none has."""
@@ -85,9 +85,11 @@ class Tied:
         deepest = math.floor(kept / precision)
         if deepest >= n_items:
             return n_items
-        before, found, n, p = self.places.group_at(deepest + 1)
+        before, start_yield, n, p = self.places.group_at(deepest + 1)
         share = Fraction(p, n)
-        return deepest if not p or share >= precision else math.floor((found - share * before) / (precision - share))
+        return (
+            deepest if not p or share >= precision else math.floor((start_yield - share * before) / (precision - share))
+        )
 
     def interpolated_precision(self, recall: Fraction) -> float:
         """Highest precision at or after the first rank with that recall; 0 where there is none."""
@@ -101,7 +103,7 @@ class Tied:
         """Area under interpolated precision; NaN of several blocks of a list, whose runs are not at hand at once."""
         if len(self.places.totals.rest) > 1:
             return math.nan
-        start, found = self.places.groups(0)
+        start, yields = self.places.groups(0)
         misses = self.positives - self.places.totals.positives
-        whole = YieldEstimate(start, found.astype(np.float64))
+        whole = YieldEstimate(start, yields.astype(np.float64))
         return PlugIn(whole, self.places.totals.n_items, float(misses)).interpolated_area()

@@ -1,4 +1,4 @@
-"""How many items have at least some score: counted, by one scan that statistics prune."""
+"""Number of items that have at least some score: counted by one scan that statistics prune."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _of_unit(order: ByScore, unit: Unit, wanted: Keys) -> int:
             same &= keys.low <= wanted.low[0]
         count += int(np.count_nonzero(before | same))
     if missing and order.options.nan == "refuse":
-        row = next(missing_rows([unit], lambda one: one.read([order.score]).column(0)))
+        row = next(missing_rows([unit], lambda part: part.read([order.score]).column(0)))
         raise InputError(
             f"{row}: {those_with(missing, 'item')} no {order.score} (null or NaN)",
             "every item needs a score, or put these last with --nan=last",

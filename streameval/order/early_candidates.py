@@ -142,29 +142,29 @@ class EarlyCandidates:
         self._sample = counts
 
     def take(
-        self, own: ThreadCandidates, keys: UInt64Array, positions: tuple[int, UInt32Array], bins: UInt32Array
+        self, held: ThreadCandidates, keys: UInt64Array, positions: tuple[int, UInt32Array], bins: UInt32Array
     ) -> None:
         """Keep the rows that lie in open bins, of some rows of a block; `positions` as in `kernels.bins.part_heavy`."""
-        if not self.dropped and own.items + keys.size > own.room:
-            own.keep_only(self._bits)
-            if own.items > _FULL * own.room or own.items + keys.size > own.room:
-                others = sum(other.room for other in self._by_thread) - own.room
-                room = min(int(_GROWTH * own.room) + _LEAST_ROOM, self._limit - others)
-                if room < own.items + keys.size:
+        if not self.dropped and held.items + keys.size > held.room:
+            held.keep_only(self._bits)
+            if held.items > _FULL * held.room or held.items + keys.size > held.room:
+                others = sum(other.room for other in self._by_thread) - held.room
+                room = min(int(_GROWTH * held.room) + _LEAST_ROOM, self._limit - others)
+                if room < held.items + keys.size:
                     self.dropped = True
                 else:
-                    own.resize(room)
+                    held.resize(room)
         if self.dropped:
-            own.items = 0
-            own.resize(0)
+            held.items = 0
+            held.resize(0)
         else:
-            chosen = own.rows_kept[: keep_open(bins, self._bits, own.rows_kept)]
-            own.items = append_rows(keys, positions, bins, chosen, own.words, self._shift, own.items)
+            chosen = held.rows_kept[: keep_open(bins, self._bits, held.rows_kept)]
+            held.items = append_rows(keys, positions, bins, chosen, held.words, self._shift, held.items)
 
-    def end_row_group(self, own: ThreadCandidates) -> None:
+    def end_row_group(self, held: ThreadCandidates) -> None:
         """After a row group: review which bins are open, if enough was counted since the last review."""
-        if own.rows >= _GROWTH * own.seen_rows:
-            own.review()
+        if held.rows >= _GROWTH * held.seen_rows:
+            held.review()
             with self._lock:
                 counts: Int64Array = np.zeros(self._open.size, np.int64)
                 for other in self._by_thread:
@@ -173,8 +173,8 @@ class EarlyCandidates:
                 self._review(counts, n, 1 - n / self._n_rows)
         still, narrow = self._cells
         if narrow and not self.dropped:
-            own.sum_cells(still)
-            own.narrow = True
+            held.sum_cells(still)
+            held.narrow = True
 
     def _review(self, counts: Int64Array, n: int, left: float) -> None:
         """Close bins in which no wanted rank can be expected: of `n` rows, `counts` fell into each.
@@ -222,6 +222,6 @@ def _alike(sample: Int64Array, counts: Int64Array) -> bool:
     """Tell whether both may be counts of rows drawn from one list: chi-squared of groups of about equal content."""
     share = np.arange(1, _GROUPS) * (sample.sum() / _GROUPS)
     edges = unique(0, np.searchsorted(np.cumsum(sample), share))
-    a, b = (np.add.reduceat(one, edges) for one in (sample, counts))
+    a, b = (np.add.reduceat(bin_counts, edges) for bin_counts in (sample, counts))
     ratio = np.sqrt(b.sum() / a.sum())
     return bool(np.sum((a * ratio - b / ratio) ** 2 / np.maximum(1, a + b)) < _ALIKE)

@@ -86,30 +86,30 @@ def _is_whole_decimal(kind: pa.DataType) -> bool:
 
 
 def meets(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether `as_keys` gives keys of a type the type of others: of one family, two of numbers, or text for a UUID."""
+    """Tell whether `as_keys` gives keys of a type the type of others: of one family, numbers, or text for a UUID."""
     pair = {family(kind), family(wanted)}
     return len(pair) == 1 or pair == {"whole numbers", "floats"} or (pair == {"text", "bytes"} and wanted == _UUID)
 
 
-def types_of_both(key: Collection[str], one: pa.Schema, other: pa.Schema) -> dict[str, pa.DataType]:
+def types_of_both(key: Collection[str], first: pa.Schema, second: pa.Schema) -> dict[str, pa.DataType]:
     """Types that hold the keys of two lists to the last digit, by name, where they meet and are of two types."""
-    found = {}
-    for name in (name for name in key if name in one.names and name in other.names):
-        kinds = [stored_type(of.field(name).type) for of in (one, other)]
+    types = {}
+    for name in (name for name in key if name in first.names and name in second.names):
+        kinds = [stored_type(of.field(name).type) for of in (first, second)]
         if kinds[0] != kinds[1] and (kind := _type_of_both(*kinds)) is not None:
-            found[name] = kind
-    return found
+            types[name] = kind
+    return types
 
 
-def _type_of_both(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    families = {family(one), family(other)}
+def _type_of_both(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
+    families = {family(first), family(second)}
     if families <= {"whole numbers", "floats"}:
-        whole = {key_type(kind) for kind in (one, other) if family(kind) == "whole numbers"}
+        whole = {key_type(kind) for kind in (first, second) if family(kind) == "whole numbers"}
         return (pa.int64() if whole == {pa.int64()} else _WHOLE) if whole else pa.float64()
     if families == {"moments"}:
-        finest = max(one.unit, other.unit, key=["s", "ms", "us", "ns"].index)
-        return pa.timestamp(finest, one.tz or other.tz)
-    if families == {"bytes", "text"} and _UUID in (one, other):
+        finest = max(first.unit, second.unit, key=["s", "ms", "us", "ns"].index)
+        return pa.timestamp(finest, first.tz or second.tz)
+    if families == {"bytes", "text"} and _UUID in (first, second):
         return _UUID
     return {"bytes": pa.large_binary(), "days": pa.date32()}.get(*families) if len(families) == 1 else None
 
@@ -120,7 +120,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def is_hashed_by_value(both: pa.DataType, kinds: Collection[pa.DataType]) -> bool:
-    """Whether `as_whole` has to give keys of two lists one type before they are hashed; `both` is that of the two."""
+    """Tell whether `as_whole` gives keys of two lists one type, that of `both`, before they are hashed."""
     numbers = all(map(is_number, kinds)) and both != pa.float64()
     return numbers or (both == _UUID and any(family(kind) == "text" for kind in kinds))
 
@@ -187,7 +187,7 @@ def _as_type(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     if stored_type(column.type) == pa.large_string():
         return uuids_of(column)
     stored = column.cast(pa.binary(16)).chunks
-    return pa.chunked_array([pa.ExtensionArray.from_storage(wanted, one) for one in stored], wanted)
+    return pa.chunked_array([pa.ExtensionArray.from_storage(wanted, chunk) for chunk in stored], wanted)
 
 
 def missing(column: pa.ChunkedArray) -> int:
@@ -234,7 +234,7 @@ def plain_values(column: pa.ChunkedArray) -> list[Any]:
     """List keys as JSON has them: numbers, text and booleans as they are, all others as text."""
     if pa.types.is_timestamp(column.type):  # Python has no nanoseconds
         column = column.cast(pa.string())
-    return [one if isinstance(one, str | int | float | None) else shown(one) for one in column.to_pylist()]
+    return [value if isinstance(value, str | int | float | None) else shown(value) for value in column.to_pylist()]
 
 
 def in_plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -37,7 +37,7 @@ _SAMPLE_ROWS = 1 << 18
 
 @dataclass
 class Search:
-    """What is known so far.
+    """State of a search.
 
     Attributes:
         wanted (int64 array, strictly increasing): Wanted ranks.
@@ -101,7 +101,7 @@ def skipped_words(search: Search) -> OrderWords:
 
 @dataclass(frozen=True)
 class Located:
-    """Where wanted ranks are stored.
+    """Places where wanted ranks are stored.
 
     Attributes:
         position (int64 array, shape (n,)): 0-based stored position of each wanted rank, in rank order.

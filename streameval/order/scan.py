@@ -1,4 +1,4 @@
-"""What a scan reads: score and tie hash of one row group at a time, but for those that statistics show to be far away.
+"""Input of a scan: score and tie hash of one row group at a time, but for those that statistics show to be far away.
 
 A row group whose scores lie in [min, max] holds ranks after all rows of groups that are wholly better, and up to all
 rows of groups that are not wholly worse. Groups that can hold a wanted rank are read, and so are those whose scores
@@ -193,7 +193,7 @@ def describe(options: RankingOptions) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Scan:
-    """How units are read.
+    """Units to read, and the way to read them.
 
     Attributes:
         key_columns: Empty where ties are ordered by position.

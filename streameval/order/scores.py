@@ -61,7 +61,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class ScoreOrder:
-    """How scores of one type are ordered.
+    """Order of scores of one type.
 
     Args:
         kind ({"float32", "float64", "signed", "unsigned", "decimal"}): What every file's scores are widened to: 64

@@ -150,7 +150,7 @@ class _FirstCounts:
 
 @dataclass
 class _Filtered:
-    """What takes the rows in wanted bins of the last but one stage."""
+    """Receiver of the rows in wanted bins of the last but one stage."""
 
     scan: Scan
     stage_filter: StageFilter

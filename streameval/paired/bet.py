@@ -33,7 +33,7 @@ _LARGEST = 1.5  # stake
 
 @dataclass(frozen=True)
 class BetPlan:
-    """What is fixed before any label of a cutoff.
+    """Parameters that are fixed before any label of a cutoff.
 
     Attributes:
         sizes (int64 array, shape (classes,)): Items of each class: gains or losses, with a judge of each prediction.
@@ -79,14 +79,14 @@ class BetPlan:
         for_more, for_less = ((labels == 1) != self.losses[classes]), ((labels == 0) != self.losses[classes])
         both = []
         for z, prediction in ((for_more, expected), (for_less, 1 - expected)):
-            known = (z & (labels >= 0)).astype(np.int8)
-            both.append(bet_steps(classes, known, learned, np.array(self.sizes, np.int64), prediction))
+            is_good = (z & (labels >= 0)).astype(np.int8)
+            both.append(bet_steps(classes, is_good, learned, np.array(self.sizes, np.int64), prediction))
         return both[0], both[1]
 
 
 @dataclass(frozen=True)
 class BetLimits:
-    """What labels come to, by a `BetPlan`.
+    """Limits that labels prove, by a `BetPlan`.
 
     Attributes:
         at (int64 array, shape (k,)): Numbers of items, in the order of u.

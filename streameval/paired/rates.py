@@ -58,7 +58,7 @@ def probabilities(
     Returns:
         float64 array, shape (m,): 1.0 means every item, whatever u; 0.0 where D/k lies within ±`within` anyway.
     """
-    gains, losses, sizes = (np.asarray(one, np.int64) for one in (gains, losses, sizes))
+    gains, losses, sizes = (np.asarray(counts, np.int64) for counts in (gains, losses, sizes))
     changed, width = (gains + losses).astype(np.float64), within * sizes.astype(np.float64)
     z = quantile(confidence, sizes.size, looks)
     rates = np.where(changed > 0, _rates(np.maximum(changed, 1.0), width, z, variance), 0.0)
@@ -75,17 +75,17 @@ def _raised(rate: float, sides: tuple[int, int], width: float, variance: float, 
     positive, changed = 0.5 + math.sqrt(max(0.0, 0.25 - variance)), sum(sides)
     for labels in range(math.ceil(rate * changed), changed):
         drawn = [min(size, round(labels * size / changed)) for size in sides]
-        fewest = [math.floor(positive * one) for one in drawn]
-        above = sum(positive * one for one in drawn) - sum(fewest)  # between the two: rounding would need luck
-        more = [min(few + 1, one) for few, one in zip(fewest, drawn, strict=True)]
-        widths = [_width(sides, drawn, found, error) for found in (fewest, more)]
+        fewest = [math.floor(positive * n) for n in drawn]
+        above = sum(positive * n for n in drawn) - sum(fewest)  # between the two: rounding would need luck
+        more = [min(few + 1, n) for few, n in zip(fewest, drawn, strict=True)]
+        widths = [_width(sides, drawn, positives, error) for positives in (fewest, more)]
         if (1 - above / 2) * widths[0] + above / 2 * widths[1] <= 2 * width:
             return max(rate, labels / changed)
     return 1.0
 
 
 def _width(sides: Sequence[int], drawn: Sequence[int], positive: Sequence[int], error: float) -> int:
-    gains, losses = (ChangedSample(*one) for one in zip(sides, drawn, positive, strict=True))
+    gains, losses = (ChangedSample(*counts) for counts in zip(sides, drawn, positive, strict=True))
     lower, upper = limits(gains, losses, error)
     return upper - lower
 
@@ -120,5 +120,5 @@ def item_probability(first_a: Int64Array, first_b: Int64Array, probabilities: Fl
     largest = np.zeros((probabilities.size + 1,) * 2)  # from one cutoff on, until before another
     for j in range(probabilities.size):
         largest[j, j + 1 :] = np.maximum.accumulate(probabilities[j:])
-    found: FloatArray = largest[np.minimum(first_a, first_b), np.maximum(first_a, first_b)]
-    return found
+    rates: FloatArray = largest[np.minimum(first_a, first_b), np.maximum(first_a, first_b)]
+    return rates

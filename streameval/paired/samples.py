@@ -47,7 +47,7 @@ class LabelledItems:
 
 @dataclass(frozen=True)
 class CutoffSample:
-    """What is labelled for one cutoff.
+    """Labelled items of one cutoff.
 
     Attributes:
         gains, losses: Samples of what is not certain.
@@ -117,11 +117,11 @@ def samples(
     sides, labels = (~items.adds).astype(np.int8), np.array(items.labels, np.int8)  # copies: tables may be read-only
     u, certain = np.array(items.u, np.uint64), np.array(items.certain, np.bool_)
     counts = labelled_counts(runs, sides, labels, u, certain, thresholds(probabilities))
-    found = []
+    by_cutoff = []
     for size, of_cutoff in zip(np.stack([gains, losses], axis=1).tolist(), counts.tolist(), strict=True):
-        added, taken = (
+        added, removed = (
             ChangedSample(all_ - sure[0], *drawn) for all_, (drawn, sure) in zip(size, of_cutoff, strict=True)
         )
         more, less = (ChangedSample(sure[0], *sure) for _, sure in of_cutoff)
-        found.append(CutoffSample(added, taken, more, less))
-    return found
+        by_cutoff.append(CutoffSample(added, removed, more, less))
+    return by_cutoff

@@ -52,24 +52,24 @@ def draw_one_table(pair: Pair, draw: PairedDraw, scans: Scans | None = None, pro
     if rows.fingerprint != pair.b.fingerprint:
         raise InputError(f"{rows.name} and {pair.b.rows.name} are not the same rows", "join them by key as two tables")
     tops = tops_of(pair.a, draw, 0, scans, progress), tops_of(pair.b, draw, 1, scans, progress)
-    ordered = next((one.order for one in (pair.a, pair.b) if one.order is not None), None)
+    ordered = next((ranking.order for ranking in (pair.a, pair.b) if ranking.order is not None), None)
     if ordered is None:
         raise InputError(f"{rows.name}: both rankings are the stored order", "name a column of scores for one of them")
     units = ordered.units
     held = may_hold(pair.a, tops[0], units) | may_hold(pair.b, tops[1], units)
     held[0] |= not held.any()
-    read = [unit for unit, one in zip(units, held.tolist(), strict=True) if one]
-    threads = min(one.threads for one in (of.scan for of in tops) if one is not None)
+    read = [unit for unit, is_held in zip(units, held.tolist(), strict=True) if is_held]
+    threads = min(top_scan.threads for top_scan in (of.scan for of in tops) if top_scan is not None)
     scan = TopScan(read, tops, pair.key_types(), pair.judge, threads)
     rates, tally = CutoffRates(draw.rates, draw.known), CutoffCounts(len(draw.rates), 1 + (pair.judge is not None))
     task = Pairing(rates, draw.seed, tally)
     checkpoints = Checkpoints(task.identity(pair), scans.folder, engine=scans.engine)
     with checkpoints.saving():
-        found = checkpoints.run(scan, task, progress)
+        scanned = checkpoints.run(scan, task, progress)
         rows.check_unchanged()
-    refuse_missing((pair.a, pair.b), found.missing)
-    table = task.table({name: values for name, values in found.columns.items() if name != SUM}, scan.key, rows.name)
-    drawn = task.tally.drawn(found.columns[SUM], table)
+    refuse_missing((pair.a, pair.b), scanned.missing)
+    table = task.table({name: values for name, values in scanned.columns.items() if name != SUM}, scan.key, rows.name)
+    drawn = task.tally.drawn(scanned.columns[SUM], table)
     check_sizes(draw, (pair.a, pair.b), drawn)
     return drawn
 

@@ -48,16 +48,16 @@ class CutoffRates:
     def drawn(self, hashes: UInt64Array, first_a: Int64Array, first_b: Int64Array) -> BoolArray:
         """Tell whether items are drawn: at the largest rate of the cutoffs at which they gain or lose, or if known."""
         drawn = below(hashes, item_probability(first_a, first_b, self.rate))
-        known: BoolArray = self.among_known(hashes) & (first_a != first_b)
-        return drawn | known
+        is_known: BoolArray = self.among_known(hashes) & (first_a != first_b)
+        return drawn | is_known
 
     def among_known(self, hashes: UInt64Array) -> BoolArray:
         """Tell which hashes are known."""
         if not self.known.size:
             return np.zeros(hashes.size, np.bool_)
         at = np.minimum(np.searchsorted(self.known, hashes), self.known.size - 1)
-        found: BoolArray = self.known[at] == hashes
-        return found
+        is_known: BoolArray = self.known[at] == hashes
+        return is_known
 
 
 def below(hashes: UInt64Array, rate: FloatArray) -> BoolArray:
@@ -68,7 +68,7 @@ def below(hashes: UInt64Array, rate: FloatArray) -> BoolArray:
 
 @dataclass(frozen=True)
 class CutoffCounts:
-    """How items are counted.
+    """Counter of items by their first cutoffs.
 
     Attributes:
         cutoffs: m.
@@ -127,7 +127,7 @@ class ScoreCutoffs:
 
 @dataclass(frozen=True)
 class PairedDraw:
-    """What is drawn.
+    """Parameters of a draw.
 
     Attributes:
         cutoffs (int64 array, strictly increasing, shape (m,), or ScoreCutoffs): Ranks, where one beyond a
@@ -171,7 +171,7 @@ class Pair:
 
     @property
     def one_table(self) -> bool:
-        """Whether both order the same rows; lists at two places are two tables, even if one is a copy of the other."""
+        """Tell whether both order the same rows; lists at two places are two tables, even if one is a copy."""
         return self.a.fingerprint == self.b.fingerprint and self.a.rows.source == self.b.rows.source
 
     def checked(self) -> Pair:
@@ -188,21 +188,23 @@ class Pair:
             _check_types(ranking, self.key, self.judge)
         for name in self.key:
             if not self._meet(name, rankings):
-                b, a = (f"{first_key(one, [name])} in {one.rows.name}" for one in rankings)
+                b, a = (f"{first_key(ranking, [name])} in {ranking.rows.name}" for ranking in rankings)
                 raise InputError(f"no key of one list meets one of the other: the first {b}, {a}",
                                  f"give both one type, in SQL {name}::text")  # fmt: skip
-        tied_a, tied_b = (_tied_by(one, self.key, self.whole) for one in (self.a, self.b))
+        tied_a, tied_b = (_tied_by(ranking, self.key, self.whole) for ranking in (self.a, self.b))
         return replace(self, a=tied_a, b=tied_b)
 
     def _meet(self, name: str, rankings: Sequence[Ranking]) -> bool:
         """Tell whether keys of both lists may be equal: text meets UUIDs if that of the first row is one."""
-        if len({family(plain_type(one, name)) for one in rankings}) == 1:
+        if len({family(plain_type(ranking, name)) for ranking in rankings}) == 1:
             return True
         if self.shared.get(name) != pa.uuid():
             return name in self.shared
         try:
             wanted = pa.schema([(name, pa.uuid())])
-            return all(as_keys(_first_row(one, [name]), wanted, one.rows.name).num_rows < 2 for one in rankings)
+            return all(
+                as_keys(_first_row(ranking, [name]), wanted, ranking.rows.name).num_rows < 2 for ranking in rankings
+            )
         except InputError:
             return False
 
@@ -247,9 +249,9 @@ def plain_type(ranking: Ranking, column: str) -> pa.DataType:
 
 def _refuse_absent(rankings: Sequence[Ranking], name: str) -> None:
     """Refuse a column that a ranking lacks; both need it."""
-    without = [one for one in rankings if name not in one.rows.all_names()]
+    without = [ranking for ranking in rankings if name not in ranking.rows.all_names()]
     if without:
-        where = " and ".join(one.rows.name for one in without)
+        where = " and ".join(ranking.rows.name for ranking in without)
         both = "both lists need it; " if len(without) < len(rankings) else ""
         raise InputError(f"{where}: there is no column '{name}'", both + without[0].rows.hint_for(name))
 

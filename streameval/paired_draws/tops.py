@@ -44,7 +44,7 @@ def kept_columns(rows: TopRows, u: UInt64Array, kept: BoolArray) -> KeptColumns:
     """
     at = np.flatnonzero(kept)
     keys = rows.keys.take(pa.array(at))
-    first = {f"first {i}": one[at] for i, one in enumerate(rows.first)}
+    first = {f"first {i}": cutoffs[at] for i, cutoffs in enumerate(rows.first)}
     named = {f"key {i}": column.to_numpy() for i, column in enumerate(keys.columns)}
     return {"u": u[at], "second": second_hashes(keys), "position": rows.position[at],
             "predicted": rows.predicted[at], **first, **named}  # fmt: skip
@@ -118,7 +118,7 @@ class TopRows:
 
 @dataclass(frozen=True)
 class TopScan:
-    """What a scan reads: rows of one table that are in a top of one or several orders of it.
+    """Input of a scan: rows of one table that are in a top of one or several orders of it.
 
     Attributes:
         key: Types of the key columns, as they are returned.
@@ -133,11 +133,11 @@ class TopScan:
     @property
     def scanned(self) -> Sequence[str]:
         """Columns that are read of every unit."""
-        return [name for one in self.tops for name in one.columns]
+        return [name for top in self.tops for name in top.columns]
 
     def elsewhere(self, units: Sequence[Unit]) -> TopScan:
         """Give the same on a worker, which has some of the units."""
-        return replace(self, units=units, tops=tuple(one.elsewhere() for one in self.tops), threads=1)
+        return replace(self, units=units, tops=tuple(top.elsewhere() for top in self.tops), threads=1)
 
 
 @dataclass
@@ -166,7 +166,7 @@ class TopReader:
         _refuse_nulls(keys_as_stored, unit)
         named = as_keys(keys_as_stored, self.scan.key, unit.place)
         hashes, position = key_hashes(named), rows + unit.first_position
-        first = tuple(one.first(of, hashes, position) for one, of in zip(self.scan.tops, keys, strict=True))
+        first = tuple(top.first(of, hashes, position) for top, of in zip(self.scan.tops, keys, strict=True))
         predicted = np.zeros(rows.size, np.int64)
         if self.scan.judge is not None:
             predicted = _predictions(stored.column(self.scan.judge))
@@ -176,11 +176,11 @@ class TopReader:
         """Rows that may be in a top, by their first words, and these words of each order."""
         tops = self.scan.tops
         self._buffers = self._buffers or [Buffers() for _ in tops]
-        sides = [one.blocks(unit, buffers) for one, buffers in zip(tops, self._buffers, strict=True)]
+        sides = [top.blocks(unit, buffers) for top, buffers in zip(tops, self._buffers, strict=True)]
         rows, words = list[Int64Array](), [list[Keys]() for _ in tops]
         missing = 0
         for blocks in zip(*sides, strict=True):
-            inside = np.logical_or.reduce([of.key <= one.last for one, (_, of) in zip(tops, blocks, strict=True)])
+            inside = np.logical_or.reduce([of.key <= top.last for top, (_, of) in zip(tops, blocks, strict=True)])
             at = np.flatnonzero(inside)
             missing += sum(of.missing for _, of in blocks)
             rows.append(at + blocks[0][0])
@@ -201,7 +201,7 @@ def second_hashes(keys: pa.Table) -> UInt64Array:
 
 
 def _joined(parts: list[Keys]) -> Keys:
-    return Keys(np.concatenate([one.key for one in parts]), np.concatenate([one.low for one in parts]), 0)
+    return Keys(np.concatenate([keys.key for keys in parts]), np.concatenate([keys.low for keys in parts]), 0)
 
 
 def _in_a_top(rows: TopRows, m: int) -> TopRows:
@@ -209,7 +209,7 @@ def _in_a_top(rows: TopRows, m: int) -> TopRows:
     kept = np.logical_or.reduce([first < m for first in rows.first])
     if kept.all():
         return rows
-    first = tuple(one[kept] for one in rows.first)
+    first = tuple(cutoffs[kept] for cutoffs in rows.first)
     keys = rows.keys.filter(pa.array(kept))
     return TopRows(rows.position[kept], first, rows.hash[kept], rows.predicted[kept], keys)
 
@@ -304,7 +304,7 @@ def _at_scores(ranking: Ranking, scores: Sequence[Any]) -> Tops:
     order = ranking.order
     if order is None:
         raise InputError(f"{ranking.rows.name} is in its stored order, which has no scores", "name a column of scores")
-    values = pa.array([as_score(one, order.kind, order.options.ascending) for one in scores], order.kind)
+    values = pa.array([as_score(score, order.kind, order.options.ascending) for score in scores], order.kind)
     keys = order.order.keys(values)
     words = np.stack([keys.key, *([keys.low] if keys.low.size else [])])
     if not np.all(_before(words[:, :-1], words[:, 1:])):

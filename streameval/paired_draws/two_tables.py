@@ -81,7 +81,7 @@ def refuse_disjoint(pair: Pair, sides: Sequence[TopScan]) -> None:
     for here, there in zip(sides, (pair.b, pair.a), strict=True):
         if _any_of(_some_hashes(here), there, pair):
             return
-    first = [first_key(one, pair.key) for one in (pair.a, pair.b)]
+    first = [first_key(ranking, pair.key) for ranking in (pair.a, pair.b)]
     raise InputError(
         f"no key '{', '.join(pair.key)}' of {pair.a.rows.name} is in {pair.b.rows.name} (the first: {first[0]}; "
         f"{first[1]})",
@@ -91,27 +91,27 @@ def refuse_disjoint(pair: Pair, sides: Sequence[TopScan]) -> None:
 
 def _keys_with(scan: TopScan, hashes: UInt64Array) -> pa.Array:
     """The first keys, in stored order, that have one of some tie hashes."""
-    reader, left, found = TopReader(scan), unique(hashes), list[pa.Table]()
+    reader, left, tables = TopReader(scan), unique(hashes), list[pa.Table]()
     for unit in scan.units:
         rows = reader.read(unit)
         here, at = np.unique(rows.hash, return_index=True)
-        at = np.sort(at[isin(here, left)])[: _NAMED - sum(table.num_rows for table in found)]
-        found.append(rows.keys.take(pa.array(at)))
+        at = np.sort(at[isin(here, left)])[: _NAMED - sum(table.num_rows for table in tables)]
+        tables.append(rows.keys.take(pa.array(at)))
         left = setdiff1d(left, rows.hash[at])
-        if sum(table.num_rows for table in found) == _NAMED:
+        if sum(table.num_rows for table in tables) == _NAMED:
             break
-    return keys_of_table(pa.concat_tables(found))
+    return keys_of_table(pa.concat_tables(tables))
 
 
 def _some_hashes(scan: TopScan) -> UInt64Array:
     """Tie hashes of some rows in a top."""
-    reader, found, count = TopReader(scan), list[UInt64Array](), 0
+    reader, hashes, count = TopReader(scan), list[UInt64Array](), 0
     for unit in scan.units:
-        found.append(reader.read(unit).hash)
-        count += found[-1].size
+        hashes.append(reader.read(unit).hash)
+        count += hashes[-1].size
         if count >= _LOOKED_FOR:
             break
-    return unique(*found)[:_LOOKED_FOR]
+    return unique(*hashes)[:_LOOKED_FOR]
 
 
 def _any_of(hashes: UInt64Array, ranking: Ranking, pair: Pair) -> bool:
@@ -157,7 +157,7 @@ class KeySpill:
 
 @dataclass
 class Joined:
-    """What the join has found so far.
+    """Results of the join so far.
 
     Attributes:
         counts: Of the tally.
@@ -181,13 +181,15 @@ class Joined:
 
 def join(a: KeySpill, b: KeySpill, tally: CutoffCounts, rates: CutoffRates, seed: int) -> Joined:
     """Count the items of both tables by their first cutoffs, and take those that are drawn."""
-    found = Joined(tally.zero())
+    both_tops = Joined(tally.zero())
     for part in range(1 << a.bits):
-        _join_part(found, (a.part(part), b.part(part)), tally, rates, seed)
-    return found
+        _join_part(both_tops, (a.part(part), b.part(part)), tally, rates, seed)
+    return both_tops
 
 
-def _join_part(found: Joined, sides: tuple[Hashes, Hashes], tally: CutoffCounts, rates: CutoffRates, seed: int) -> None:
+def _join_part(
+    both_tops: Joined, sides: tuple[Hashes, Hashes], tally: CutoffCounts, rates: CutoffRates, seed: int
+) -> None:
     low, high = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
     which, at = np.empty(low.size, np.int32), np.empty(low.size, np.int32)
     items = gather(low, high, 0, which, at)
@@ -197,22 +199,22 @@ def _join_part(found: Joined, sides: tuple[Hashes, Hashes], tally: CutoffCounts,
     codes = [
         _codes(some_of, side[2], items) for some_of, side in zip((which[:split], which[split:]), sides, strict=True)
     ]
-    for where, of, repeated in zip(codes, (which[:split], which[split:]), found.repeated, strict=True):
+    for where, of, repeated in zip(codes, (which[:split], which[split:]), both_tops.repeated, strict=True):
         if of.size > np.count_nonzero(where >= 0):
             repeated.append(low[np.bincount(of, minlength=items) > 1][:_MOST_NAMED])
     inside = [code >= 0 for code in codes]
     m = tally.cutoffs
-    first = [np.where(one, code % m, m) for one, code in zip(inside, codes, strict=True)]
-    says = [np.where(one, code // m, -1) for one, code in zip(inside, codes, strict=True)]
+    first = [np.where(is_inside, code % m, m) for is_inside, code in zip(inside, codes, strict=True)]
+    says = [np.where(is_inside, code // m, -1) for is_inside, code in zip(inside, codes, strict=True)]
     both = inside[0] & inside[1]
-    found.shared += int(np.count_nonzero(both))
-    found.contradicted.append(low[both & (says[0] != says[1])][:_MOST_NAMED])
+    both_tops.shared += int(np.count_nonzero(both))
+    both_tops.contradicted.append(low[both & (says[0] != says[1])][:_MOST_NAMED])
     predicted = np.maximum(*says)
-    found.counts += tally.count(first[0], first[1], predicted)
+    both_tops.counts += tally.count(first[0], first[1], predicted)
     u = draws_of(low, seed)
     drawn = rates.drawn(u, first[0], first[1])
     columns = {"u": u, "second": high, "first 0": first[0], "first 1": first[1], "predicted": predicted}
-    found.drawn.append(some(columns, drawn))
+    both_tops.drawn.append(some(columns, drawn))
 
 
 def _codes(which: Int32Array, code: Int64Array, items: int) -> Int64Array:
@@ -241,23 +243,23 @@ def draw_two_tables(pair: Pair, draw: PairedDraw, scans: Scans | None = None, pr
     """
     pair, scans = pair.checked(), scans or Scans()
     rankings = pair.a, pair.b
-    sides = [_scan(one, pair, draw, side, scans, progress) for side, one in enumerate(rankings)]
+    sides = [_scan(ranking, pair, draw, side, scans, progress) for side, ranking in enumerate(rankings)]
     rates, tally = CutoffRates(draw.rates, draw.known), CutoffCounts(len(draw.rates), 1 + (pair.judge is not None))
     with temporary_folder("streameval-work") as folder, ScratchFile(folder / "keys") as file:
         spill = Spill(file, pair.a.options.memory * 1e9 / 4)
-        bits = part_bits(sum(_most_rows(one, draw) for one in rankings))
+        bits = part_bits(sum(_most_rows(ranking, draw) for ranking in rankings))
         spills = [KeySpill(spill, bits) for _ in rankings]
         kept = [
             _spill(ranking, scan, Spilling(rates, draw.seed, keys), (scans.engine, progress))
             for ranking, scan, keys in zip(rankings, sides, spills, strict=True)
         ]
-        found = join(spills[0], spills[1], tally, rates, draw.seed)
-    for scan, ranking, repeated in zip(sides, rankings, found.repeated, strict=True):
+        both_tops = join(spills[0], spills[1], tally, rates, draw.seed)
+    for scan, ranking, repeated in zip(sides, rankings, both_tops.repeated, strict=True):
         refuse_repeated(scan, repeated, ranking.rows.name)
-    refuse_contradictions(sides[0], found.contradicted, pair)
-    if not found.shared:
+    refuse_contradictions(sides[0], both_tops.contradicted, pair)
+    if not both_tops.shared:
         refuse_disjoint(pair, sides)
-    drawn = tally.drawn(found.counts, _table(found, kept, sides, tally))
+    drawn = tally.drawn(both_tops.counts, _table(both_tops, kept, sides, tally))
     check_sizes(draw, rankings, drawn)
     return drawn
 
@@ -267,7 +269,7 @@ def _scan(ranking: Ranking, pair: Pair, draw: PairedDraw, side: int, scans: Scan
     units: Sequence[Unit] = ranking.rows.units() if ranking.order is None else ranking.order.units
     held = may_hold(ranking, tops, units)
     held[0] |= not held.any()
-    read = [unit for unit, one in zip(units, held.tolist(), strict=True) if one]
+    read = [unit for unit, is_held in zip(units, held.tolist(), strict=True) if is_held]
     threads = tops.scan.threads if tops.scan is not None else ranking.options.threads or ranking.rows.readers
     return TopScan(read, (tops,), pair.key_types(ranking), pair.judge, threads)
 
@@ -281,12 +283,12 @@ def _spill(ranking: Ranking, scan: TopScan, task: Spilling, run_by: tuple[Engine
     """Scan one table, and return what is kept of its rows in the order of their hashes."""
     engine, progress = run_by
     kept, missing = [], 0
-    for found in engine.run(SpillingScan(task, scan, np.arange(len(scan.units)), scan.threads), progress):
-        columns = dict(found.columns)
+    for part in engine.run(SpillingScan(task, scan, np.arange(len(scan.units)), scan.threads), progress):
+        columns = dict(part.columns)
         if away := {name: columns.pop(name) for name in _HASHES if name in columns}:  # what workers have found
             task.keys.add(away)  # type: ignore[union-attr]
         kept.append(columns)
-        missing += found.missing
+        missing += part.missing
     ranking.rows.check_unchanged()
     refuse_missing([ranking], missing)
     return in_draw_order(joined(kept), scan.key, ranking.rows.name)
@@ -346,11 +348,11 @@ class SpillingScan(Scanning[TopScan]):
             yield number, number + 1, partial_of(self.task, self.scan.elsewhere([unit]), range(1))
 
 
-def _table(found: Joined, kept: Sequence[KeptColumns], sides: Sequence[TopScan], tally: CutoffCounts) -> pa.Table:
+def _table(both_tops: Joined, kept: Sequence[KeptColumns], sides: Sequence[TopScan], tally: CutoffCounts) -> pa.Table:
     """The items that are drawn: a key and a position of each is known of the table that has it in the earlier top."""
-    drawn = found.columns()
-    places = [_places(drawn, one) for one in kept]
-    keys = [keys_of(one, side.key) for one, side in zip(kept, sides, strict=True)]
+    drawn = both_tops.columns()
+    places = [_places(drawn, rows) for rows in kept]
+    keys = [keys_of(rows, side.key) for rows, side in zip(kept, sides, strict=True)]
     of_a = places[0] >= 0
     every = pa.concat_arrays(keys)
     at = np.where(of_a, places[0], places[1] + len(keys[0]))
@@ -359,7 +361,7 @@ def _table(found: Joined, kept: Sequence[KeptColumns], sides: Sequence[TopScan],
         "first_a": drawn["first 0"].astype(np.int32),
         "first_b": drawn["first 1"].astype(np.int32),
         "u": drawn["u"],
-        **{f"position_{name}": _positions(one, place) for name, one, place in zip("ab", kept, places, strict=True)},
+        **{f"position_{name}": _positions(rows, place) for name, rows, place in zip("ab", kept, places, strict=True)},
     }
     return pa.table(columns | ({"predicted": drawn["predicted"].astype(np.int8)} if tally.predictions == 2 else {}))
 

@@ -1,4 +1,4 @@
-"""What reading took, and what it would take."""
+"""Account of what reading took, and forecast of what it would take."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Fallback:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What fetching would read.
+    """Forecast of what fetching would read.
 
     Attributes:
         files, row_groups: That hold wanted items; those that may, in an order by score.

@@ -112,7 +112,7 @@ def _checksum_failed(chunk: Chunk, at: int) -> InputError:
 
 def check_headers(file: OpenFile, chunk: Chunk) -> SoundChunk:
     """Check a chunk from page to page without reading their content or checksums; errors as in `check_bytes`."""
-    found: list[Int64Array] = []
+    pages: list[Int64Array] = []
     file.stream(chunk.begin, chunk.end)
     at, held, values = chunk.begin, 0, int(chunk.facts[kernels.VALUES])
     while held < values:
@@ -126,8 +126,8 @@ def check_headers(file: OpenFile, chunk: Chunk) -> SoundChunk:
             if not 0 <= header[headers.PAGE_VALUES] <= values - held:
                 raise InputError(f"{chunk.place}: its pages hold more than {values:,} values", CORRUPT)
             held += int(header[headers.PAGE_VALUES])
-        found.append(header)
-    return _check(chunk, np.array(found).reshape(-1, headers.N_HEADER + 2), None, file.read(chunk.column_index))
+        pages.append(header)
+    return _check(chunk, np.array(pages).reshape(-1, headers.N_HEADER + 2), None, file.read(chunk.column_index))
 
 
 def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> int:
@@ -242,8 +242,8 @@ def _stated(
         return (chunk.stated,) if chunk.footer.verify == "on" else ()
     rows = pages[:, headers.PAGE_VALUES]
     first = np.cumsum(rows) - rows
-    told = of_headers(raw, pages[:, AT], (first, rows), pages) if raw is not None else []
-    return (chunk.stated, *(of_pages(one, first, rows, chunk.place) for one in index), *told)
+    in_headers = of_headers(raw, pages[:, AT], (first, rows), pages) if raw is not None else []
+    return (chunk.stated, *(of_pages(column_index, first, rows, chunk.place) for column_index in index), *in_headers)
 
 
 def check_run(pages: Pages, raw: UInt8Array, at: Int64Array, limit: int) -> Run:

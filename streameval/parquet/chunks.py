@@ -58,7 +58,7 @@ class Chunk:
 
     @property
     def column_index(self) -> list[Range]:
-        """Where its column index lies; empty where it has none, or nothing is verified."""
+        """Place of its column index; empty where it has none, or nothing is verified."""
         at, size = self.facts[[kernels.COLUMN_INDEX_AT, kernels.COLUMN_INDEX_SIZE]].tolist()
         return [(at, size)] if at > 0 and not self.leaf.max_rep and self.footer.verify == "on" else []
 
@@ -120,16 +120,16 @@ class Chunks:
 
     @cached_property
     def indexes(self) -> Int64Array:
-        """Where offset index and column index of each lie: int64, shape (row groups, 2, 2), offset and bytes.
+        """Places of offset index and column index of each: int64, shape (row groups, 2, 2), offset and bytes.
 
         Offset 0 where there is none; no column index where it is not read (`Chunk.column_index`).
         """
-        found = self.facts[:, kernels.INDEX_AT : kernels.COLUMN_INDEX_SIZE + 1].reshape(-1, 2, 2)  # a copy
+        spans = self.facts[:, kernels.INDEX_AT : kernels.COLUMN_INDEX_SIZE + 1].reshape(-1, 2, 2)  # a copy
         if self.leaf.max_rep or self.footer.verify == "off":
-            found[:, 1] = 0
-        found[found[:, 0, 0] <= 0] = 0
-        found[found[..., 0] <= 0] = 0
-        return found
+            spans[:, 1] = 0
+        spans[spans[:, 0, 0] <= 0] = 0
+        spans[spans[..., 0] <= 0] = 0
+        return spans
 
     @property
     def ratio(self) -> FloatArray:
@@ -140,8 +140,8 @@ class Chunks:
     @cached_property
     def stated(self) -> Statistics:
         """The statistics of each."""
-        said = self.facts[:, kernels.NULLS : kernels.NULLS + kernels.N_STATED]
-        return Statistics(WHOLE, np.zeros_like(self.n_rows), self.n_rows, memoryview(self.raw), said)
+        fields = self.facts[:, kernels.NULLS : kernels.NULLS + kernels.N_STATED]
+        return Statistics(WHOLE, np.zeros_like(self.n_rows), self.n_rows, memoryview(self.raw), fields)
 
     def check(self, size: int) -> None:
         """Refuse chunks that cannot lie in a file of some size, or are of another column."""
@@ -219,27 +219,27 @@ class OpenFile:
     def _chunks(self, footer: Footer, raw: bytes, groups: Sequence[int], columns: Sequence[str]) -> list[list[Chunks]]:
         places = find_fields(raw)[0]
         schema = span(raw, places, kernels.SCHEMA_AT)
-        known = read_columns(self.path, schema)
-        of_column = {name: known[name].leaves for name in columns}
+        columns_by_name = read_columns(self.path, schema)
+        of_column = {name: columns_by_name[name].leaves for name in columns}
         leaves = {leaf.index: leaf for name in columns for leaf in of_column[name]}
         wanted = np.array(sorted(leaves), dtype=np.int64)
         facts = np.empty((len(groups), wanted.size, kernels.N_FACTS), dtype=np.int64)
-        own, chosen = np.empty((len(groups), 3), dtype=np.int64), np.array(groups, dtype=np.int64)
+        group_facts, chosen = np.empty((len(groups), 3), dtype=np.int64), np.array(groups, dtype=np.int64)
         at = int(places[kernels.GROUPS_AT])
         view = np.frombuffer(raw, np.uint8)
-        if kernels.chunk_facts(view, at, chosen, wanted, facts, own) < 0:
+        if kernels.chunk_facts(view, at, chosen, wanted, facts, group_facts) < 0:
             raise InputError(f"{self.path}: its Parquet footer is corrupt (it lacks a column chunk)")
         slot = {int(index): i for i, index in enumerate(wanted)}
-        found = [
+        by_column = [
             [Chunks(footer, leaf, chosen, facts[:, slot[leaf.index]], raw, schema) for leaf in of_column[name]]
             for name in columns
         ]
         named = [leaves[index].named for index in wanted.tolist()]
         names, cuts = np.frombuffer(b"".join(named), np.uint8), np.cumsum([0, *map(len, named)])
         if misplaced(view, facts, names, cuts, self.size):
-            for one in chain.from_iterable(found):
-                one.check(self.size)
-        return found
+            for chunks in chain.from_iterable(by_column):
+                chunks.check(self.size)
+        return by_column
 
     def hold_indexes(self, leaves: Sequence[Chunks]) -> None:
         """Have the indexes of some chunks fetched together, where single requests are dear."""
@@ -277,12 +277,12 @@ class OpenFile:
             if not 0 <= at <= at + size <= self.size:
                 raise self._outside(at, size)
         try:
-            found = self._file.read(ranges)
+            pieces = self._file.read(ranges)
         except OSError as error:
             raise self._unreadable(error) from error
-        if [len(got) for got in found] != [size for _, size in ranges]:
+        if [len(got) for got in pieces] != [size for _, size in ranges]:
             raise self._shorter()
-        return found
+        return pieces
 
     def gather(self, ranges: Int64Array) -> tuple[UInt8Array, Int64Array]:
         """Read many ranges, given as rows of offset and bytes; errors as in `read`.
@@ -295,12 +295,12 @@ class OpenFile:
         for wrong in np.flatnonzero((at < 0) | (size < 0) | (size > self.size - at))[:1].tolist():
             raise self._outside(*ranges[wrong].tolist())
         try:
-            found, places = self._file.gather(ranges)
+            memory, places = self._file.gather(ranges)
         except OSError as error:
             raise self._unreadable(error) from error
-        if np.any(places + size > found.size):
+        if np.any(places + size > memory.size):
             raise self._shorter()
-        return found, places
+        return memory, places
 
     def read_together(self, ranges: Int64Array) -> TogetherRead:
         """Read many ranges, to be taken one by one; errors as in `read`."""

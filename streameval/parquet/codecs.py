@@ -68,8 +68,8 @@ def _size(codec: int, body: memoryview, size: int) -> int:
         return 0 if bytes(body) == b"\0" else -1
     if codec == _SNAPPY:
         with small(10):
-            told, at = varint(raw[:10], 0)
-        return int(told) if at > 0 else -1
+            stated, at = varint(raw[:10], 0)
+        return int(stated) if at > 0 else -1
     if codec == _GZIP:
         return int.from_bytes(body[-4:], "little") if size < 1 << 32 else -1
     return _brotli_size(body, size) if codec == BROTLI else size  # Zstandard's own check is enough

@@ -33,11 +33,13 @@ from streameval.typing import Int64Array
 _BATCH = 1 << 23
 
 
-def read_pages(found: Sequence[Pages], limit: int, together: Mapping[str, TogetherRead]) -> tuple[list[pa.Array], int]:
+def read_pages(
+    located: Sequence[Pages], limit: int, together: Mapping[str, TogetherRead]
+) -> tuple[list[pa.Array], int]:
     """Decode pages of one leaf, and take the wanted rows.
 
     Args:
-        found: By file; their leaves are written alike (`Leaf.chain`).
+        located: By file; their leaves are written alike (`Leaf.chain`).
         limit: Bytes that may be taken beyond what is returned.
         together: Pages that were read before, by file.
 
@@ -49,8 +51,8 @@ def read_pages(found: Sequence[Pages], limit: int, together: Mapping[str, Togeth
         InputError: A page that fails its checksum, or holds other rows than its place says; a page over the limit.
         UnfitError: Arrow cannot decode the pages by themselves.
     """
-    taken, n_bytes = [], 0
-    for batch in _batches(found, min(_BATCH, limit // COPIES_OF_ONE)):
+    arrays, n_bytes = [], 0
+    for batch in _batches(located, min(_BATCH, limit // COPIES_OF_ONE)):
         runs = []
         for pages in batch:
             if (read := together.get(pages.chunks.footer.file.path)) is not None:
@@ -61,22 +63,22 @@ def read_pages(found: Sequence[Pages], limit: int, together: Mapping[str, Togeth
             n_bytes += file.bytes_read
         values = texts.take(runs) if texts.plain(runs) else numbers.take(runs)
         if values is not None:
-            taken.append(values)
+            arrays.append(values)
             continue
         column, at, begin = unwrapped(_decode(runs).column(0), batch[0].chunks.leaf.depth), list[Int64Array](), 0
         _check_values(runs, column)
         for pages in batch:
             at.append(pages.positions + begin)
             begin += pages.n_rows
-        taken += _take(column, np.concatenate(at))
-    return taken, n_bytes
+        arrays += _take(column, np.concatenate(at))
+    return arrays, n_bytes
 
 
-def _batches(found: Sequence[Pages], room: int) -> Iterator[list[Pages]]:
+def _batches(located: Sequence[Pages], room: int) -> Iterator[list[Pages]]:
     """Cut pages, in order, into batches of about `room` decompressed bytes; each has one page at least."""
     batch: list[Pages] = []
     left = float(room)
-    for pages in found:
+    for pages in located:
         used, ratio = pages.used, pages.chunks.ratio
         sizes = pages.places[:, SIZE] * ratio[pages.places[:, CHUNK]]
         sizes[pages.starts] += pages.dictionaries[used, 1] * ratio[used]
@@ -126,7 +128,7 @@ def _check_values(runs: Sequence[Run], values: pa.ChunkedArray) -> None:
         return
     for run in runs:
         for n_rows, chunk in run.pages.places[:, [ROWS, CHUNK]].tolist():
-            of_page = [one.within(begin, n_rows) for one in stated]
+            of_page = [statistics.within(begin, n_rows) for statistics in stated]
             check_values(values.slice(begin, n_rows), begin, of_page, leaf, run.pages.chunks[chunk].place)
             begin += n_rows
 
@@ -149,10 +151,10 @@ def _as_file(runs: list[Run]) -> bytes:
 
 def _take(column: pa.ChunkedArray, at: Int64Array) -> list[pa.Array]:
     """Take rows chunk by chunk, and only then widen: nothing is ever concatenated with 32-bit offsets."""
-    taken, begin = [], 0
+    arrays, begin = [], 0
     for chunk in column.chunks:
         mine = at[np.searchsorted(at, begin) : np.searchsorted(at, begin + len(chunk))] - begin
         if mine.size:
-            taken.append(chunk.take(pa.array(mine)).cast(wide_type(chunk.type)))
+            arrays.append(chunk.take(pa.array(mine)).cast(wide_type(chunk.type)))
         begin += len(chunk)
-    return taken
+    return arrays

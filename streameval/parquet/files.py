@@ -1,4 +1,4 @@
-"""Which files make up a ranking, and in which order."""
+"""Files of a ranking, and their order."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ def list_files(
     if not sources:
         raise InputError("no ranking was given", "name its files, their folder or a glob, such as ranking/")
     links: list[str] = []
-    found = [file for one in sources for file in _expand(os.fspath(one), file_order, links)]
+    files = [file for path in sources for file in _expand(os.fspath(path), file_order, links)]
     if len(sources) == 1 and not links:
-        return found
+        return files
     seen: set[str] = set()
     folders: dict[str, str] = {}
-    for file in found:
+    for file in files:
         real = file.path if is_remote(file.path) else _real(file.path, folders)
         if real in seen:
             raise InputError(f"{file.path}: named twice in the ranking", "each file may be listed once")
         seen.add(real)
-    return found
+    return files
 
 
 def _real(path: str, folders: dict[str, str]) -> str:
@@ -109,7 +109,7 @@ def _objects(path: str, file_order: str | None) -> list[DataFile]:
     if kind == "nothing" and not _GLOB.search(path):
         raise InputError(f"{path}: no such file or folder", "check the spelling")
     root = path if kind == "folder" else _GLOB.split(path, maxsplit=1)[0].rsplit("/", 1)[0]
-    names = [one.removeprefix(f"{root}/") for one in walk(root)]
+    names = [key.removeprefix(f"{root}/") for key in walk(root)]
     for name in names:
         _refuse_table_file(root, name)
     if kind == "folder":

@@ -46,9 +46,9 @@ class _PageIndex:
 
     def insert(self, chunk: int, pages: Int64Array) -> None:
         """Put pages, of which nothing is stated, in the place of those of a chunk that had none."""
-        at, told = self.cuts[chunk], np.full((len(pages), kernels.N_STATED), kernels.ABSENT)
+        at, fields = self.cuts[chunk], np.full((len(pages), kernels.N_STATED), kernels.ABSENT)
         self.pages = np.concatenate([self.pages[:at], pages, self.pages[at:]])
-        self.told = np.concatenate([self.told[:at], told, self.told[at:]])
+        self.told = np.concatenate([self.told[:at], fields, self.told[at:]])
         self.cuts[chunk + 1 :] += len(pages)
 
 
@@ -106,13 +106,13 @@ def _read_indexes(file: OpenFile, every: _Leaves) -> _PageIndex:
     spans = np.zeros_like(spans)
     spans[there, 0], spans[there, 1] = places, size
     room, cuts = int(size.sum()) // 4 + len(spans), np.zeros(len(every.indexed) + 1, np.int64)
-    pages, told = np.empty((room, 3), np.int64), np.empty((room, kernels.N_STATED), np.int64)
-    wrong = int(page_index.page_indexes(raw, spans.reshape(-1, 4), pages, told, cuts))
+    pages, fields = np.empty((room, 3), np.int64), np.empty((room, kernels.N_STATED), np.int64)
+    wrong = int(page_index.page_indexes(raw, spans.reshape(-1, 4), pages, fields, cuts))
     if wrong < 0:
         raise InputError(f"{every.chunk(-1 - wrong).place}: its offset index cannot be read", _LIES)
     if wrong > 0:
         raise not_of_pages(every.chunk(wrong - 1).place, int(cuts[wrong] - cuts[wrong - 1]))
-    return _PageIndex(pages[: cuts[-1]], told[: cuts[-1]], cuts, raw)
+    return _PageIndex(pages[: cuts[-1]], fields[: cuts[-1]], cuts, raw)
 
 
 # by number: what `choose_pages` finds wrong
@@ -135,19 +135,21 @@ def _choose(every: _Leaves, index: _PageIndex, rows: Sequence[Int64Array]) -> li
     )
     if wrong >= 0:
         raise InputError(f"{every.chunk(chunk).place}: the pages of its index {_WRONG[wrong]}", _LIES)
-    found, told, raw = [], index.told[chosen[: ends[-1]]], index.raw.data
+    pages, fields, raw = [], index.told[chosen[: ends[-1]]], index.raw.data
     of_leaf = [0, *ends[every.groups - 1 :: every.groups].tolist()]
     for i, (chunks, a, b) in enumerate(zip(every.leaves, of_leaf, of_leaf[1:], strict=False)):
-        mine, said = places[a:b], told[a:b]
-        stated = Statistics(IN_INDEX, mine[:, FIRST], mine[:, ROWS], raw, said) if said.max() >= 0 else None
-        found.append(Pages(chunks, mine, wanted, coded[i * every.groups : (i + 1) * every.groups], stated))
-    return found
+        mine, leaf_fields = places[a:b], fields[a:b]
+        stated = (
+            Statistics(IN_INDEX, mine[:, FIRST], mine[:, ROWS], raw, leaf_fields) if leaf_fields.max() >= 0 else None
+        )
+        pages.append(Pages(chunks, mine, wanted, coded[i * every.groups : (i + 1) * every.groups], stated))
+    return pages
 
 
 def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:
     """Find pages without an index, from header to header, until the one that holds the last wanted row."""
     at, row = chunk.begin, 0
-    found: list[tuple[int, int, int]] = []
+    pages: list[tuple[int, int, int]] = []
     header = np.empty(headers.N_HEADER, dtype=np.int64)
     while row <= last_row:
         length = read_header(file, chunk, at, header)
@@ -156,7 +158,7 @@ def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:
         if at + size > chunk.end:
             raise InputError(f"{chunk.place}: a page at {at:,} ends after its column's bytes", _LIES)
         if kind in (DATA_PAGE, DATA_PAGE_V2):
-            if not found and size <= _HOP:
+            if not pages and size <= _HOP:
                 file.stream(at, chunk.end)
             rows = int(header[headers.PAGE_ROWS if kind == DATA_PAGE_V2 else headers.PAGE_VALUES])
             if kind == DATA_PAGE_V2 and chunk.leaf.max_rep and (levels := repetitions(header)):
@@ -165,10 +167,10 @@ def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:
                 raise InputError(f"{chunk.place}: the page at {at:,} of the file has two numbers of rows", _LIES)
             if kind == DATA_PAGE and chunk.leaf.max_rep:
                 raise UnfitError("no page index, and its pages do not say how many rows they hold")
-            found.append((at, size, row))
+            pages.append((at, size, row))
             row += rows
             if rows < 0 or row > chunk.n_rows:
                 raise InputError(f"{chunk.place}: its pages hold more than {chunk.n_rows:,} rows", _LIES)
         at += size
     # what follows the last page is not needed: its end stands for a page of the rows that remain
-    return np.array([*found, *([(at, 1, row)] if row < chunk.n_rows else [])], dtype=np.int64).reshape(-1, 3)
+    return np.array([*pages, *([(at, 1, row)] if row < chunk.n_rows else [])], dtype=np.int64).reshape(-1, 3)

@@ -76,8 +76,8 @@ class FooterBytes:
     @property
     def lengths(self) -> list[int]:
         """Bytes of each FileMetaData."""
-        found: list[int] = (self.spans[:, END] - self.spans[:, BEGIN]).tolist()
-        return found
+        sizes: list[int] = (self.spans[:, END] - self.spans[:, BEGIN]).tolist()
+        return sizes
 
     def footer(self, file: int) -> bytes:
         """FileMetaData of a file."""
@@ -145,7 +145,7 @@ def _instead(path: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class RowGroups:
-    """What footers of one schema say of their row groups.
+    """Row groups as footers of one schema describe them.
 
     Attributes:
         rows: int64 array, shape (row groups,): One file after another.
@@ -178,31 +178,33 @@ def read_row_groups(tails: FooterBytes, schema: bytes, leaves: SchemaLeaves, lea
     n_leaves, n_files = leaves.index.size, len(tails)
     size = tails.spans[:, row_groups.END] - tails.spans[:, row_groups.BEGIN]
     room = int(np.sum(size // (5 + n_leaves)))
-    facts, own = np.empty((n_leaves, kernels.N_FACTS), np.int64), np.empty(3, np.int64)
-    found, rows = np.empty((n_files, row_groups.N_OF_FILE), np.int64), np.empty(room, np.int64)
+    facts, group_facts = np.empty((n_leaves, kernels.N_FACTS), np.int64), np.empty(3, np.int64)
+    file_facts, rows = np.empty((n_files, row_groups.N_OF_FILE), np.int64), np.empty(room, np.int64)
     of_leaf = np.empty((0 if leaf is None else room, kernels.N_FACTS), np.int64)
     wrong, at, group, column = row_groups.sound_row_groups(
         tails.raw, tails.spans, np.frombuffer(schema, np.uint8), leaves.index, leaves.levels,
-        -1 if leaf is None else leaf, facts, own, found, rows, of_leaf,
+        -1 if leaf is None else leaf, facts, group_facts, file_facts, rows, of_leaf,
     )  # fmt: skip
     fault = None
     if wrong not in (check.SOUND, check.OTHER_SCHEMA):
         chunk = _CheckedChunk(tails.files[at].path, int(tails.spans[at, row_groups.FILE_SIZE]), leaves, group, column)
-        begin = int(found[at - 1, row_groups.GROUPS_END]) if at else 0
-        mine = rows[begin : found[at, row_groups.GROUPS_END]]
-        found[at, : kernels.N_FOUND], fault = _fault(chunk, wrong, tails.footer(at), mine, (own, facts))
+        begin = int(file_facts[at - 1, row_groups.GROUPS_END]) if at else 0
+        mine = rows[begin : file_facts[at, row_groups.GROUPS_END]]
+        file_facts[at, : kernels.N_FOUND], fault = _fault(chunk, wrong, tails.footer(at), mine, (group_facts, facts))
         at += 1
-    found = found[:at]
-    ends = found[:, row_groups.GROUPS_END]
+    file_facts = file_facts[:at]
+    ends = file_facts[:, row_groups.GROUPS_END]
     n = int(ends[-1])
-    return RowGroups(rows[:n].copy(), of_leaf[:n], ends, found[:, row_groups.INDEXED] > 0, _keys(tails, found), fault)
+    return RowGroups(
+        rows[:n].copy(), of_leaf[:n], ends, file_facts[:, row_groups.INDEXED] > 0, _keys(tails, file_facts), fault
+    )
 
 
-def _keys(tails: FooterBytes, found: Int64Array) -> list[bytes]:
+def _keys(tails: FooterBytes, file_facts: Int64Array) -> list[bytes]:
     """Key-value pairs of each file; the same object where they are those of the file before."""
-    begin = tails.spans[: len(found), row_groups.BEGIN]
-    absent = found[:, kernels.KEYS_AT] < 0
-    ends = np.where(absent[:, None], 0, found[:, [kernels.KEYS_AT, kernels.KEYS_END]] + begin[:, None]).tolist()
+    begin = tails.spans[: len(file_facts), row_groups.BEGIN]
+    absent = file_facts[:, kernels.KEYS_AT] < 0
+    ends = np.where(absent[:, None], 0, file_facts[:, [kernels.KEYS_AT, kernels.KEYS_END]] + begin[:, None]).tolist()
     keys, last = [], b""
     for at, end in ends:
         mine = tails.raw.data[at:end].tobytes()
@@ -215,13 +217,13 @@ def _fault(
     chunk: _CheckedChunk, wrong: int, footer: bytes, rows: Int64Array, last: tuple[Int64Array, Int64Array]
 ) -> tuple[Int64Array, InputError]:
     """Fields of a faulty footer, and what is wrong with it: its sound row groups and facts of the last are given."""
-    found, _ = find_fields(footer, stop=0)
-    if min(found[kernels.ALL_ROWS_AT], found[kernels.GROUPS_AT]) < 0:
-        return found, InputError(f"{chunk.path}: its Parquet footer is corrupt (it has no row groups)")
+    places, _ = find_fields(footer, stop=0)
+    if min(places[kernels.ALL_ROWS_AT], places[kernels.GROUPS_AT]) < 0:
+        return places, InputError(f"{chunk.path}: its Parquet footer is corrupt (it has no row groups)")
     if wrong != check.WRONG_TOTAL:
-        return found, chunk.fault(wrong, *last)
-    claimed, total = thrift.read_zigzag(footer, int(found[kernels.ALL_ROWS_AT]))[0], sum(rows.tolist())
-    return found, InputError(f"{chunk.path}: the footer claims {claimed:,} rows, its row groups {total:,}")
+        return places, chunk.fault(wrong, *last)
+    claimed, total = thrift.read_zigzag(footer, int(places[kernels.ALL_ROWS_AT]))[0], sum(rows.tolist())
+    return places, InputError(f"{chunk.path}: the footer claims {claimed:,} rows, its row groups {total:,}")
 
 
 @dataclass(frozen=True)
@@ -232,13 +234,13 @@ class _CheckedChunk:
     group: int
     leaf: int
 
-    def fault(self, wrong: int, own: Int64Array, facts: Int64Array) -> InputError:
+    def fault(self, wrong: int, group_facts: Int64Array, facts: Int64Array) -> InputError:
         """Give what is wrong there; `facts` are those of the row group."""
-        where, rows = f"{self.path}: row group {self.group}", int(own[kernels.ROWS])
+        where, rows = f"{self.path}: row group {self.group}", int(group_facts[kernels.ROWS])
         if wrong == check.LACKING:
             return InputError(f"{where} cannot be read: the Parquet footer is corrupt there")
         if wrong == check.MISNUMBERED:
-            return InputError(f"{where} says that it is row group {own[kernels.ORDINAL]}", CORRUPT)
+            return InputError(f"{where} says that it is row group {group_facts[kernels.ORDINAL]}", CORRUPT)
         if wrong == check.NEGATIVE:
             return InputError(f"{where} claims {rows:,} rows")
         chunk, kind = facts[self.leaf], self.leaves.levels[self.leaf, check.PHYSICAL]
@@ -264,7 +266,7 @@ class _CheckedChunk:
 
 @dataclass(frozen=True)
 class Footer:
-    """What is kept of one file's footer.
+    """Facts of one file's footer.
 
     Attributes:
         size: Bytes.
@@ -313,7 +315,7 @@ class Footer:
 
 @dataclass(frozen=True)
 class Trust:
-    """How far files are believed; see `Footer`."""
+    """Extent to which files are believed; see `Footer`."""
 
     verify: str = "on"
     limit: int = 1 << 30
@@ -362,11 +364,11 @@ def footer_within(path: str, content: bytes) -> Footer:
 
 def _footers(tails: FooterBytes, score: str | None, trust: Trust = Trust(), of: int = 1) -> list[Footer]:
     """Read footers, some of so many."""
-    found: list[Footer] = []
+    footers: list[Footer] = []
     with small(sum(tails.lengths) * of // len(tails)):
-        while len(found) < len(tails):
-            found += _alike(tails.after(len(found)), score, trust)
-    return found
+        while len(footers) < len(tails):
+            footers += _alike(tails.after(len(footers)), score, trust)
+    return footers
 
 
 def _alike(tails: FooterBytes, score: str | None, trust: Trust) -> list[Footer]:
@@ -375,15 +377,15 @@ def _alike(tails: FooterBytes, score: str | None, trust: Trust) -> list[Footer]:
     described = span(raw, find_fields(raw)[0], kernels.SCHEMA_AT)
     read_columns(path, described)
     leaves = leaves_of_schema(described)
-    found = read_row_groups(tails, described, leaves, leaves.single.get(score))
+    read_groups = read_row_groups(tails, described, leaves, leaves.single.get(score))
     schemas: list[pa.Schema] = []
-    for i, keys in enumerate(found.keys):
-        same = i and keys is found.keys[i - 1]
+    for i, keys in enumerate(read_groups.keys):
+        same = i and keys is read_groups.keys[i - 1]
         schemas.append(schemas[-1] if same else arrow_schema(tails.files[i].path, described, keys))
-    scores = _scores(tails, found, leaves, schemas, score)
-    if found.fault is not None:
-        raise found.fault
-    groups = [slice(*ends) for ends in pairwise([0, *found.ends.tolist()])]
+    scores = _scores(tails, read_groups, leaves, schemas, score)
+    if read_groups.fault is not None:
+        raise read_groups.fault
+    groups = [slice(*ends) for ends in pairwise([0, *read_groups.ends.tolist()])]
     return [
         Footer(
             tails.files[i],
@@ -391,7 +393,7 @@ def _alike(tails: FooterBytes, score: str | None, trust: Trust) -> list[Footer]:
             tails.digests[i],
             length,
             schemas[i],
-            found.rows[mine],
+            read_groups.rows[mine],
             indexed,
             bounds,
             nulls,
@@ -400,14 +402,14 @@ def _alike(tails: FooterBytes, score: str | None, trust: Trust) -> list[Footer]:
             trust.limit,
         )
         for i, (mine, length, indexed, bounds, nulls) in enumerate(
-            zip(groups, tails.lengths, found.indexed.tolist(), scores.bounds, scores.nulls.tolist(), strict=False)
+            zip(groups, tails.lengths, read_groups.indexed.tolist(), scores.bounds, scores.nulls.tolist(), strict=False)
         )
     ]
 
 
 @dataclass(frozen=True, eq=False)
 class _ScoreFacts:
-    """What footers state of the score: places by row group, bounds and nulls by file; see `Footer`."""
+    """Facts of the score that footers state: places by row group, bounds and nulls by file; see `Footer`."""
 
     bounds: Sequence[ChunkBounds | None]
     places: Int64Array
@@ -415,31 +417,31 @@ class _ScoreFacts:
 
 
 def _scores(
-    tails: FooterBytes, found: RowGroups, leaves: SchemaLeaves, schemas: Sequence[pa.Schema], score: str | None
+    tails: FooterBytes, read_groups: RowGroups, leaves: SchemaLeaves, schemas: Sequence[pa.Schema], score: str | None
 ) -> _ScoreFacts:
     leaf, nothing = leaves.single.get(score), np.zeros(len(schemas), np.int64)
     if score is None:
         return _ScoreFacts([None] * len(schemas), np.zeros((0, 2), np.int64), nothing)
-    facts, ends = found.of_leaf, np.concatenate([[0], found.ends])
+    facts, ends = read_groups.of_leaf, np.concatenate([[0], read_groups.ends])
     if leaf is None or score not in schemas[0].names:
-        unknown = ChunkBounds(np.zeros(found.rows.size, np.bool_), np.zeros((found.rows.size, 2), np.int64))
+        unknown = ChunkBounds(np.zeros(read_groups.rows.size, np.bool_), np.zeros((read_groups.rows.size, 2), np.int64))
         bounds = [unknown.chosen(slice(*of)) for of in pairwise(ends.tolist())]
-        return _ScoreFacts(bounds, np.zeros((found.rows.size, 2), np.int64), nothing)
+        return _ScoreFacts(bounds, np.zeros((read_groups.rows.size, 2), np.int64), nothing)
     places = np.stack([begin_of(facts), facts[:, kernels.COMPRESSED]], axis=1)
-    places[found.rows == 0] = 0
-    facts[found.rows == 0, kernels.NULLS] = kernels.ABSENT  # nothing is stated of no rows
-    counted = np.concatenate([[0], np.cumsum(np.clip(facts[:, kernels.NULLS], 0, found.rows))])
+    places[read_groups.rows == 0] = 0
+    facts[read_groups.rows == 0, kernels.NULLS] = kernels.ABSENT  # nothing is stated of no rows
+    counted = np.concatenate([[0], np.cumsum(np.clip(facts[:, kernels.NULLS], 0, read_groups.rows))])
 
     def place(first: int, number: int) -> str:
-        file = int(np.searchsorted(found.ends, first + number, side="right"))
+        file = int(np.searchsorted(read_groups.ends, first + number, side="right"))
         return f"{tails.files[file].path}: row group {first + number - ends[file]}, column {score}"
 
     physical, bounds = int(leaves.levels[leaf, PHYSICAL]), []
     for _, files in groupby(range(len(schemas)), key=lambda file: id(schemas[file])):
         cuts = ends[len(bounds) : len(bounds) + len(list(files)) + 1].tolist()
         kind, mine = schemas[len(bounds)].field(score).type, facts[cuts[0] : cuts[-1]]
-        told = bounds_of(mine, tails.raw, physical, kind, partial(place, cuts[0]))
-        bounds += [told.chosen(slice(begin - cuts[0], end - cuts[0])) for begin, end in pairwise(cuts)]
+        chunk_bounds = bounds_of(mine, tails.raw, physical, kind, partial(place, cuts[0]))
+        bounds += [chunk_bounds.chosen(slice(begin - cuts[0], end - cuts[0])) for begin, end in pairwise(cuts)]
     return _ScoreFacts(bounds, places, np.diff(counted[ends]))
 
 
@@ -456,9 +458,11 @@ def common_schema(footers: Sequence[Footer], promoted: str | None = None) -> pa.
     for footer in footers[1:]:
         if footer.schema is first.schema or footer.schema.equals(first.schema):
             continue
-        found = _wide(footer.schema)
-        for name in [*expected, *found]:
-            if expected.get(name) != found.get(name) and not (name == promoted and name in expected and name in found):
+        columns = _wide(footer.schema)
+        for name in [*expected, *columns]:
+            if expected.get(name) != columns.get(name) and not (
+                name == promoted and name in expected and name in columns
+            ):
                 raise InputError(
                     f"{footer.file.path}: column '{name}' is {_type(footer.schema, name)}, "
                     f"but {_type(first.schema, name)} in {first.file.path}",

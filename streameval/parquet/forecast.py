@@ -1,4 +1,4 @@
-"""What reading wanted rows would take, found out by reading footers and page indexes alone."""
+"""Forecast of what reading wanted rows would take, from footers and page indexes alone."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def measure(parts: Sequence[Part], columns: Sequence[str]) -> Forecast:
                 whole += int(np.count_nonzero(~indexed))
                 size += int(chunks.facts[~indexed, kernels.COMPRESSED].sum())
                 if indexed.any():
-                    rows = [part.rows for part, known in zip(mine, indexed.tolist(), strict=True) if known]
-                    (found,) = find_pages(file, [chunks.chosen(indexed)], rows)
-                    pages, size = pages + len(found.places), size + int(found.ranges[:, 1].sum())
+                    rows = [part.rows for part, is_indexed in zip(mine, indexed.tolist(), strict=True) if is_indexed]
+                    (wanted,) = find_pages(file, [chunks.chosen(indexed)], rows)
+                    pages, size = pages + len(wanted.places), size + int(wanted.ranges[:, 1].sum())
     return Forecast(files=files, row_groups=len(parts), pages=pages, bytes=size, whole_chunks=whole)
 
 
@@ -42,6 +42,6 @@ def measure_whole(footer: Footer, groups: int, columns: Sequence[str]) -> Foreca
     """Add up columns of the first row groups of a file, read whole."""
     names = [name for name in dict.fromkeys(columns) if name in footer.schema.names]
     with OpenFile(footer) as file:
-        found = file.chunks(footer, range(groups), names)
-        sizes = [int(size) for of in found for leaf in of for size in leaf.facts[:, kernels.COMPRESSED]]
+        by_column = file.chunks(footer, range(groups), names)
+        sizes = [int(size) for of in by_column for leaf in of for size in leaf.facts[:, kernels.COMPRESSED]]
     return Forecast(files=1, row_groups=groups, bytes=sum(sizes), whole_chunks=len(sizes))

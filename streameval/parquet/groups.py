@@ -35,7 +35,7 @@ _SHARE = 8  # of the limit, that a row group may take as it is stored; larger on
 
 
 class _FooterCache:
-    """Where columns of a file lie, of the last few files that were asked for: footers are read once, not per group."""
+    """Cache of the places of columns in the last few files: footers are read once, not per row group."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,16 +46,16 @@ class _FooterCache:
         """Chunks of a file by column and leaf."""
         key = footer.file.path, footer.digest, footer.verify, str(footer.limit)
         with self._lock:
-            known = self._found.get(key, {})
-            lacking = [name for name in columns if name not in known]
+            by_column = self._found.get(key, {})
+            lacking = [name for name in columns if name not in by_column]
         if lacking:
-            found = zip(lacking, file.chunks(footer, range(footer.row_group_rows.size), lacking), strict=True)
+            added = zip(lacking, file.chunks(footer, range(footer.row_group_rows.size), lacking), strict=True)
             with self._lock:
                 self._size += 0 if key in self._found else footer.length
-                known = self._found[key] = {**self._found.get(key, known), **dict(found)}
+                by_column = self._found[key] = {**self._found.get(key, by_column), **dict(added)}
                 while len(self._found) > (_KEPT if self._size > _KEPT_BYTES else _MOST_KEPT):
                     self._size -= next(iter(self._found.popitem(last=False)[1].values()))[0].footer.length
-        return [known[name] for name in columns]
+        return [by_column[name] for name in columns]
 
 
 KNOWN = _FooterCache()
@@ -71,9 +71,9 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
     with OpenFile(footer) as file:
         chunks = [leaf[group] for column in KNOWN.of(file, footer, columns) for leaf in column]
         checked, body = _image(file, chunks)
-    for one in checked:
-        check_length(one.chunk, one.stored.values, one.pages, footer.limit)
-        _check_size(one.stored.uncompressed, footer.limit, one.chunk.place)
+    for sound in checked:
+        check_length(sound.chunk, sound.stored.values, sound.pages, footer.limit)
+        _check_size(sound.stored.uncompressed, footer.limit, sound.chunk.place)
     large = _large(checked, chunks[0].n_rows, footer.limit)
     with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large, pre_buffer=False) as decoder:
         table = _without_structs(decoder.read(use_threads=False), checked)
@@ -96,9 +96,9 @@ def advise_groups(footer: Footer, groups: Sequence[int], columns: Sequence[str])
 
 def _check_values(checked: Sequence[SoundChunk], table: pa.Table, first: int) -> None:
     """Hold rows of a row group, from `first` on, against what is stated of them."""
-    for name, column in groupby(checked, lambda one: one.chunk.leaf.column):
-        for number, one in enumerate(column):
-            check_values(table.column(name), first, one.stated, one.chunk.leaf, one.chunk.place, number)
+    for name, column in groupby(checked, lambda sound: sound.chunk.leaf.column):
+        for number, sound in enumerate(column):
+            check_values(table.column(name), first, sound.stated, sound.chunk.leaf, sound.chunk.place, number)
 
 
 @contextmanager
@@ -114,10 +114,10 @@ def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) 
         else:
             checked = [check_headers(file, chunk) for chunk in chunks]
             places = [chunk.begin for chunk in chunks]
-            end = ending(_schema(checked), [[one.stored for one in checked]], places)
+            end = ending(_schema(checked), [[sound.stored for sound in checked]], places)
             source, verify = pa.PythonFile(Stream(_Renewed(file, end)), mode="r"), footer.verify == "on"
-        for one in checked:
-            check_length(one.chunk, min(rows, one.stored.values), one.pages, footer.limit)
+        for sound in checked:
+            check_length(sound.chunk, min(rows, sound.stored.values), sound.pages, footer.limit)
         large = _large(checked, min(rows, chunks[0].n_rows), footer.limit)
         with pq.ParquetFile(
             source,
@@ -133,13 +133,13 @@ def _image(file: OpenFile, chunks: Sequence[Chunk]) -> tuple[list[SoundChunk], b
     """Read chunks, check them, and make them a file of their own."""
     of_indexes = [chunk.column_index for chunk in chunks]
     read = file.read([*((chunk.begin, chunk.end - chunk.begin) for chunk in chunks), *chain(*of_indexes)])
-    found, indexes = read[: len(chunks)], iter(read[len(chunks) :])
+    pieces, indexes = read[: len(chunks)], iter(read[len(chunks) :])
     checked = [
         check_bytes(chunk, raw, list(islice(indexes, len(ranges))))
-        for chunk, raw, ranges in zip(chunks, found, of_indexes, strict=True)
+        for chunk, raw, ranges in zip(chunks, pieces, of_indexes, strict=True)
     ]
-    pages = [piece[: one.stored.size] for piece, one in zip(found, checked, strict=True)]
-    return checked, image(_schema(checked), [[one.stored for one in checked]], pages)
+    pages = [piece[: sound.stored.size] for piece, sound in zip(pieces, checked, strict=True)]
+    return checked, image(_schema(checked), [[sound.stored for sound in checked]], pages)
 
 
 def _stored(
@@ -173,23 +173,23 @@ class _Renewed:
     def read(self, ranges: Sequence[tuple[int, int]]) -> list[memoryview]:
         """Read ranges, each of the file or of its new end."""
         size = self._file.size
-        found = []
+        pieces = []
         for at, wanted in ranges:
-            own = self._file.read([(at, min(wanted, size - at))])[0] if at < size else b""
+            unchanged = self._file.read([(at, min(wanted, size - at))])[0] if at < size else b""
             new = self._end[max(0, at - size) : max(0, at + wanted - size)]
-            found.append(memoryview(own if not new else bytes(own) + new))
-        return found
+            pieces.append(memoryview(unchanged if not new else bytes(unchanged) + new))
+        return pieces
 
 
 def _schema(checked: Sequence[SoundChunk]) -> bytes:
     """A schema of the columns that the leaves of chunks are of."""
-    columns = tuple(dict.fromkeys(one.chunk.leaf.column for one in checked))
+    columns = tuple(dict.fromkeys(sound.chunk.leaf.column for sound in checked))
     return schema_for(checked[0].chunk.schema, columns)
 
 
 def _without_structs(table: pa.Table, checked: Sequence[SoundChunk]) -> pa.Table:
     """Take fields that were read by themselves out of their structs."""
-    for leaf in (one.chunk.leaf for one in checked):
+    for leaf in (sound.chunk.leaf for sound in checked):
         if leaf.depth:
             at = table.schema.get_field_index(leaf.column)
             table = table.set_column(at, leaf.column, unwrapped(table.column(at), leaf.depth))
@@ -210,9 +210,9 @@ def as_stored(table: pa.Table, footer: Footer) -> pa.Table:
 def _large(checked: Sequence[SoundChunk], rows: int, limit: int) -> list[str]:
     """Text columns whose dictionaries, written out for every row, could take more than is allowed."""
     return [
-        one.chunk.leaf.column
-        for one in checked
-        if one.chunk.leaf.physical == BYTE_ARRAY and len(one.chunk.leaf.path) == 1 and one.entries * rows > limit
+        sound.chunk.leaf.column
+        for sound in checked
+        if sound.chunk.leaf.physical == BYTE_ARRAY and len(sound.chunk.leaf.path) == 1 and sound.entries * rows > limit
     ]
 
 

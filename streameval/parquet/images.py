@@ -41,7 +41,7 @@ StoredGroups = Sequence[Sequence[StoredChunk]]
 
 def image(schema: bytes, groups: StoredGroups, pages: Iterable[bytes | memoryview], keys: bytes = b"") -> bytes:
     """Write a file whose chunks lie one after another; arguments as of `ending`, and all their pages in order."""
-    places = accumulate((one.size for group in groups for one in group), initial=len(MAGIC))
+    places = accumulate((chunk.size for group in groups for chunk in group), initial=len(MAGIC))
     return b"".join([MAGIC, *pages, ending(schema, groups, places, keys)])
 
 
@@ -64,7 +64,7 @@ def ending(schema: bytes, groups: StoredGroups, places: Iterable[int] = (), keys
 def _row_group(chunks: Sequence[StoredChunk], places: Sequence[int]) -> bytes:
     """Write a RowGroup of columns, total_byte_size, num_rows."""
     columns = thrift.list_head(thrift.STRUCT, len(chunks)) + b"".join(map(_column_chunk, chunks, places))
-    size = thrift.zigzag(sum([one.uncompressed for one in chunks]))
+    size = thrift.zigzag(sum([chunk.uncompressed for chunk in chunks]))
     return b"\x19" + columns + b"\x16" + size + b"\x16" + thrift.zigzag(chunks[0].rows) + b"\0"
 
 

@@ -1,4 +1,4 @@
-"""What a Parquet footer says, read from its bytes alone: no library sees a footer before it is known to be sound.
+"""Layout of a Parquet footer, read from its bytes alone: no library sees a footer before it is known to be sound.
 
 Libraries end the process over statistics that are too short, level histograms that do not fit the schema, values
 counted wrongly. Here every number is held against the size of the file and the schema first, and what libraries get to
@@ -66,16 +66,16 @@ def key_values(raw: bytes) -> bytes:
 
 def find_fields(raw: bytes, stop: int = 4) -> tuple[Int64Array, bool]:
     """Give what `streameval.kernels.parquet.find_fields` finds from the beginning on, and what it returns."""
-    found = np.full(kernels.N_FOUND, -1, dtype=np.int64)
-    stopped = bool(kernels.find_fields(np.frombuffer(raw, np.uint8), 0, 0, stop, found))
-    if stopped and min(found[: kernels.GROUPS_AT].tolist()) < 0:
+    places = np.full(kernels.N_FOUND, -1, dtype=np.int64)
+    stopped = bool(kernels.find_fields(np.frombuffer(raw, np.uint8), 0, 0, stop, places))
+    if stopped and min(places[: kernels.GROUPS_AT].tolist()) < 0:
         return find_fields(raw, stop=0)  # they may follow
-    return found, stopped
+    return places, stopped
 
 
-def span(raw: bytes, found: Int64Array, slot: int) -> bytes:
+def span(raw: bytes, places: Int64Array, slot: int) -> bytes:
     """A field that `find_fields` found; empty where it did not."""
-    return raw[found[slot] : found[slot + 1]] if found[slot] >= 0 else b""
+    return raw[places[slot] : places[slot + 1]] if places[slot] >= 0 else b""
 
 
 def arrow_schema(path: str, schema: bytes, keys: bytes) -> pa.Schema:
@@ -101,5 +101,5 @@ def _arrow_schema(schema: bytes, keys: bytes) -> pa.Schema:
         pa.BufferReader(plain), thrift_string_size_limit=len(plain), thrift_container_size_limit=len(plain)
     ) as file:
         frame = (file.metadata.metadata or {}).get(b"pandas")
-        own = file.metadata.schema.to_arrow_schema().with_metadata({b"pandas": frame} if frame else None)
-        return with_fields(own)
+        stored_schema = file.metadata.schema.to_arrow_schema().with_metadata({b"pandas": frame} if frame else None)
+        return with_fields(stored_schema)

@@ -56,12 +56,12 @@ def _numbers(physical: int, kind: pa.DataType, max_def: int) -> _Numbers | None:
     whole = pa.types.is_integer(kind) and kind.bit_width <= 8 * stored.itemsize
     if not whole and kind not in (pa.float32(), pa.float64()):
         return None
-    told, of_keys = np.zeros(plain.N_TOLD + 2, np.int64), told_of(stored)
-    told[plain.OPTIONAL], told[plain.WIDTH] = max_def, stored.itemsize
-    told[[kernels.FLIP, kernels.NEGATIVE]] = of_keys[[FLIP, SIGNED]]
+    coding, of_keys = np.zeros(plain.N_TOLD + 2, np.int64), told_of(stored)
+    coding[plain.OPTIONAL], coding[plain.WIDTH] = max_def, stored.itemsize
+    coding[[kernels.FLIP, kernels.NEGATIVE]] = of_keys[[FLIP, SIGNED]]
     narrow = np.dtype(f"{stored.kind}{kind.bit_width // 8}")
     ends = (-np.inf, np.inf) if stored.kind == "f" else (np.iinfo(narrow).min, np.iinfo(narrow).max)
-    return _Numbers(stored, narrow, told, of_keys, *keys_of(np.array(ends, stored), of_keys).tolist())
+    return _Numbers(stored, narrow, coding, of_keys, *keys_of(np.array(ends, stored), of_keys).tolist())
 
 
 def take(runs: Sequence[Run]) -> pa.Array | None:
@@ -76,15 +76,15 @@ def take(runs: Sequence[Run]) -> pa.Array | None:
     if len(leaf.path) > 1 or leaf.max_rep or leaf.max_def > 1 or leaf.physical not in NUMBERS or kind != DATA_PAGE:
         return None
     numbers = _numbers(leaf.physical, runs[0].pages.chunks.footer.schema.field(leaf.path[0]).type, leaf.max_def)
-    known = numbers is not None and encoding in (plain.PLAIN, kernels.DELTA_BINARY_PACKED)
+    is_decodable = numbers is not None and encoding in (plain.PLAIN, kernels.DELTA_BINARY_PACKED)
     pages = sum(len(run.heads) for run in runs)
-    if numbers is None or not known or is_small(_PAGE * pages):
+    if numbers is None or not is_decodable or is_small(_PAGE * pages):
         return None
     try:
-        found = _of_runs(runs, numbers)
+        bits = _of_runs(runs, numbers)
     except (pa.ArrowException, OSError, UnfitError):
         return None
-    return pa.array(found.view(numbers.stored).astype(numbers.narrow, copy=False))
+    return pa.array(bits.view(numbers.stored).astype(numbers.narrow, copy=False))
 
 
 def _of_runs(runs: Sequence[Run], numbers: _Numbers) -> AnyArray:
@@ -93,18 +93,18 @@ def _of_runs(runs: Sequence[Run], numbers: _Numbers) -> AnyArray:
     count = places[:, END] - places[:, BEGIN]
     places[:, END] = np.cumsum(count)
     places[:, BEGIN] = places[:, END] - count
-    keys, found, page = np.empty((len(places), 2), np.int64), np.empty(wanted.size, np.int64), 0
+    keys, bits, page = np.empty((len(places), 2), np.int64), np.empty(wanted.size, np.int64), 0
     for bodies, heads in chain.from_iterable(map(_plain_bodies, runs)):
         span = slice(page, page + len(heads))
         page = span.stop
-        if kernels.take_numbers(read_only(bodies), heads, places[span], numbers.told, keys[span], wanted, found) >= 0:
+        if kernels.take_numbers(read_only(bodies), heads, places[span], numbers.told, keys[span], wanted, bits) >= 0:
             raise UnfitError("they are not known to be sound numbers")
     low, high = np.ascontiguousarray(keys.T)
     inside = low.min() >= numbers.least and high.max() <= numbers.most  # NaN is not
     first = np.cumsum(places[:, ROWS]) - places[:, ROWS]
     if not inside or unproven_keys(first, low, high, numbers.told_of_keys, stated_of(runs)):
         raise UnfitError("they are not known to be what is stated of them")
-    return found.astype(f"i{numbers.stored.itemsize}", copy=False)
+    return bits.astype(f"i{numbers.stored.itemsize}", copy=False)
 
 
 def _plain_bodies(run: Run) -> Iterator[tuple[UInt8Array, Int64Array]]:

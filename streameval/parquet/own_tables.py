@@ -99,7 +99,7 @@ def _decoded(path: str, content: bytes) -> pa.Table:
     with small(steps):
         checked = _checked(footer, content)
         body = _as_file(footer, memoryview(content), checked)
-    entries = max((sum(one.entries for one in group) for group in checked), default=0)
+    entries = max((sum(sound.entries for sound in group) for group in checked), default=0)
     with pq.ParquetFile(pa.BufferReader(body)) as decoder:
         batches = decoder.iter_batches(max(1, min(_BATCH_ROWS, limit // max(1, entries))), use_threads=False)
         return pa.Table.from_batches(_within(limit, batches), decoder.schema_arrow)
@@ -115,9 +115,12 @@ def _checked(footer: Footer, content: bytes) -> list[list[SoundChunk]]:
     file, groups = _Held(footer, content), np.flatnonzero(footer.row_group_rows).tolist()
     columns = file.chunks(footer, groups, own_columns(footer.schema))
     chunks = [[leaf[i] for column in columns for leaf in column] for i in range(len(groups))]
-    checked = [[check_bytes(one, file.read([(one.begin, one.end - one.begin)])[0], ()) for one in of] for of in chunks]
-    claimed = sum(int(one.facts[kernels.VALUES]) for group in chunks for one in group)
-    unpacked = sum(one.stored.uncompressed for group in checked for one in group)
+    checked = [
+        [check_bytes(chunk, file.read([(chunk.begin, chunk.end - chunk.begin)])[0], ()) for chunk in of]
+        for of in chunks
+    ]
+    claimed = sum(int(chunk.facts[kernels.VALUES]) for group in chunks for chunk in group)
+    unpacked = sum(sound.stored.uncompressed for group in checked for sound in group)
     if max(8 * claimed, unpacked) > footer.limit:
         rows = int(footer.row_group_rows.sum())
         raise ValueError(f"its {len(content):,} bytes claim to hold {rows:,} rows of {unpacked:,} bytes")
@@ -127,19 +130,19 @@ def _checked(footer: Footer, content: bytes) -> list[list[SoundChunk]]:
 def _as_file(footer: Footer, content: memoryview, checked: Sequence[Sequence[SoundChunk]]) -> bytes:
     """The pages that were checked, and a footer with neither statistics nor indexes."""
     raw = content[-8 - footer.length : -8].tobytes()
-    places = [(one.chunk.begin, one.stored.size) for group in checked for one in group]
+    places = [(sound.chunk.begin, sound.stored.size) for group in checked for sound in group]
     if sum(size for _, size in places) > len(content):
         raise ValueError("its column chunks overlap")
-    groups = [[one.stored for one in group] for group in checked]
+    groups = [[sound.stored for sound in group] for group in checked]
     return image(schema_bytes(raw), groups, [content[at : at + size] for at, size in places], key_values(raw))
 
 
 def _within(limit: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Refuse values that take more memory than is allowed: those of a dictionary are written out for every row."""
-    taken = 0
+    n_bytes = 0
     for batch in batches:
-        taken += batch.nbytes
-        if taken > limit:
+        n_bytes += batch.nbytes
+        if n_bytes > limit:
             raise ValueError(f"its values take more than {limit:,} bytes")
         yield batch
 

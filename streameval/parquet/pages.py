@@ -55,7 +55,7 @@ class Part:
 
     @cached_property
     def buckets(self) -> Int64Array:
-        """Where the wanted rows that lie close together begin: about as many as the pages they will take."""
+        """Beginnings of stretches of wanted rows that lie close together: about as many as the pages they will take."""
         return changes(self.rows >> _BUCKET_BITS)
 
     def cut(self, most: int) -> list[Part]:
@@ -167,11 +167,11 @@ def stated_of(runs: Sequence[Run]) -> list[Statistics]:
         indexes.append(run.pages.stated or nothing_of(mine[:, FIRST], mine[:, ROWS]))
     rows, every = np.concatenate(places)[:, ROWS], np.concatenate(heads)
     first = np.cumsum(rows) - rows
-    found = [joined(chunks, first, rows), joined(indexes, first, rows)]
+    stated = [joined(chunks, first, rows), joined(indexes, first, rows)]
     some = np.concatenate([chunk.rows for chunk in chunks]) != rows
-    found[0].fields[some, kernels.STATED_NULLS] = kernels.ABSENT  # of more rows than these
+    stated[0].fields[some, kernels.STATED_NULLS] = kernels.ABSENT  # of more rows than these
     if states_anything(every):
         begins = np.cumsum([0, *(run.body.size for run in runs)])[:-1]
         at = every[:, headers.N_HEADER] + np.repeat(begins, [len(run.heads) for run in runs])
-        found += of_headers(memoryview(b"".join(run.body.data for run in runs)), at, (first, rows), every)
-    return found
+        stated += of_headers(memoryview(b"".join(run.body.data for run in runs)), at, (first, rows), every)
+    return stated

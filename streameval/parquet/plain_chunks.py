@@ -56,32 +56,32 @@ def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array
     raw = read_only(raw)
     chunks[:, label.BEGIN] = at[: len(chunks)]
     chunks[chunks[:, label.INDEX] > 0, label.INDEX] = at[len(chunks) :]
-    if (found := sound_pages(footer, chunks, raw)) is None:
+    if (sound := sound_pages(footer, chunks, raw)) is None:
         return None
     words, row = np.zeros(int(chunks[:, label.ROWS].sum()) // 64 + 2, np.uint64), 0
-    told, ones, done = _told_of_labels(leaves[0].leaf), np.empty(len(found[0]), np.int64), 0
+    coding, ones, done = _told_of_labels(leaves[0].leaf), np.empty(len(sound[0]), np.int64), 0
     try:
-        for bodies, some, pages, cuts in _bodies(codec, raw, chunks, *found):
-            row = label.label_chunks(bodies, some, pages, cuts, told, words, row, ones[done : done + len(pages)])
+        for bodies, some, pages, cuts in _bodies(codec, raw, chunks, *sound):
+            row = label.label_chunks(bodies, some, pages, cuts, coding, words, row, ones[done : done + len(pages)])
             done += len(pages)
             if row < 0:
                 return None
     except _DAMAGE:
         return None
-    return words if footer.verify == "off" or _hold(leaves[0], groups, kind, (chunks, raw, *found, ones)) else None
+    return words if footer.verify == "off" or _hold(leaves[0], groups, kind, (chunks, raw, *sound, ones)) else None
 
 
 def _hold(
     leaf: Chunks, groups: Sequence[int], kind: pa.DataType,
-    found: tuple[Int64Array, UInt8Array, Int64Array, Int64Array, Int64Array],
+    packed: tuple[Int64Array, UInt8Array, Int64Array, Int64Array, Int64Array],
 ) -> bool:  # fmt: skip
     """Tell whether labels, none of them null, are shown to keep to what is stated of their chunks and pages.
 
     Args:
         kind: Of the column.
-        found: See `label.label_chunks`: chunks, where their headers and column indexes lie, pages, cuts and ones.
+        packed: See `label.label_chunks`: chunks, where their headers and column indexes lie, pages, cuts and ones.
     """
-    chunks, raw, pages, cuts, ones = found
+    chunks, raw, pages, cuts, ones = packed
     whole = leaf.stated.chosen(np.array(groups))
     stated = statements(chunks, raw, pages, cuts, replace(whole, first=np.cumsum(whole.rows) - whole.rows))
     if stated is None:
@@ -127,13 +127,13 @@ def _places(leaf: Chunks, groups: Sequence[int]) -> tuple[Int64Array, Int64Array
 
 
 def _told_of_labels(leaf: Leaf) -> Int64Array:
-    told = np.zeros(plain.N_TOLD, np.int64)
-    told[plain.OPTIONAL] = leaf.max_def
+    coding = np.zeros(plain.N_TOLD, np.int64)
+    coding[plain.OPTIONAL] = leaf.max_def
     if leaf.physical == _BOOLEAN:
-        told[[plain.ENTRIES, plain.SECOND]] = 2, 1
+        coding[[plain.ENTRIES, plain.SECOND]] = 2, 1
     else:
-        told[plain.WIDTH] = np.dtype(NUMBERS[leaf.physical]).itemsize
-    return told
+        coding[plain.WIDTH] = np.dtype(NUMBERS[leaf.physical]).itemsize
+    return coding
 
 
 def sound_pages(footer: Footer, chunks: Int64Array, raw: UInt8Array) -> tuple[Int64Array, Int64Array] | None:
@@ -157,12 +157,12 @@ def _bodies(
         yield raw, chunks, pages, cuts
         return
     for i, (first, last) in enumerate(pairwise(cuts.tolist())):
-        own = pages[first:last].copy()
-        told = own[:, [BODY, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED]].tolist()
-        bodies = [decompress(codec, raw.data[begin : begin + size], plain_size) for begin, size, plain_size in told]
-        own[:, headers.PAGE_COMPRESSED] = sizes = own[:, headers.PAGE_UNCOMPRESSED]
-        own[:, BODY] = np.cumsum(sizes) - sizes
-        yield np.frombuffer(b"".join(bodies), np.uint8), chunks[i : i + 1], own, np.array([0, last - first])
+        chunk_pages = pages[first:last].copy()
+        places = chunk_pages[:, [BODY, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED]].tolist()
+        bodies = [decompress(codec, raw.data[begin : begin + size], plain_size) for begin, size, plain_size in places]
+        chunk_pages[:, headers.PAGE_COMPRESSED] = sizes = chunk_pages[:, headers.PAGE_UNCOMPRESSED]
+        chunk_pages[:, BODY] = np.cumsum(sizes) - sizes
+        yield np.frombuffer(b"".join(bodies), np.uint8), chunks[i : i + 1], chunk_pages, np.array([0, last - first])
 
 
 def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, order: str) -> AnyArray | None:
@@ -188,10 +188,10 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
         values, coded = room.view(stored)[: chunk.n_rows], chunk.facts[kernels.DICTIONARY_AT] > 0
         if coded or (codec == UNCOMPRESSED and not _pays(footer, [group])):
             return _by_arrow(footer, group, column, values, order)
-        found = _read_plain(file, leaves, chunk)
-    if found is None or not _put(*found, values):
+        read = _read_plain(file, leaves, chunk)
+    if read is None or not _put(*read, values):
         return None
-    rows = found[0].pages[:, headers.PAGE_VALUES]
+    rows = read[0].pages[:, headers.PAGE_VALUES]
     end = np.cumsum(rows)
     begin = end - rows
     if order == "sorted":
@@ -200,7 +200,7 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
         low, high = np.minimum.reduceat(values, begin), np.maximum.reduceat(values, begin)
         if np.any(np.isnan(low)):  # then nothing is known here of the others
             return None
-    return None if unproven(begin, low, high, found[0].stated) else values
+    return None if unproven(begin, low, high, read[0].stated) else values
 
 
 def _pays(footer: Footer, groups: Sequence[int]) -> bool:
@@ -210,10 +210,10 @@ def _pays(footer: Footer, groups: Sequence[int]) -> bool:
 
 def _by_arrow(footer: Footer, group: int, column: str, values: AnyArray, order: str) -> AnyArray | None:
     """Numbers of a row group, put into `values`; None where some are null, or NaN in "any" order."""
-    found = read_group(footer, group, [column]).column(0)
-    if found.null_count:
+    decoded = read_group(footer, group, [column]).column(0)
+    if decoded.null_count:
         return None
-    values[:] = found.to_numpy()
+    values[:] = decoded.to_numpy()
     return None if order == "any" and np.any(np.isnan(values.min(initial=0))) else values
 
 
@@ -240,10 +240,10 @@ def _put(checked: SoundChunk, raw: memoryview, values: AnyArray) -> bool:
     codec = int(chunk.facts[kernels.CODEC])
     try:
         if codec == UNCOMPRESSED:
-            told = np.zeros(plain.N_TOLD, np.int64)
-            told[[plain.OPTIONAL, plain.WIDTH]] = chunk.leaf.max_def, values.itemsize
+            coding = np.zeros(plain.N_TOLD, np.int64)
+            coding[[plain.OPTIONAL, plain.WIDTH]] = chunk.leaf.max_def, values.itemsize
             whole = read_only(np.frombuffer(raw, np.uint8))
-            return plain.chunk_numbers(whole, pages, told, values.view(np.uint8)) == values.size
+            return plain.chunk_numbers(whole, pages, coding, values.view(np.uint8)) == values.size
         row = 0
         for numbers in _pages(checked, raw, values.dtype):
             values[row : row + numbers.size] = numbers

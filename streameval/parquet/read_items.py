@@ -112,7 +112,7 @@ def _same_shape(leaves: list[pa.Array]) -> None:
 
 @dataclass(frozen=True)
 class LocatedColumn:
-    """Where wanted rows of a column lie in one file.
+    """Places of wanted rows of a column in one file.
 
     Attributes:
         groups (tuple of int, strictly increasing): Row groups.
@@ -152,13 +152,13 @@ def locate(
         rows (sequence of int64 arrays): Wanted rows of each row group.
     """
     indexed = [all(bool(np.all(leaf.indexed)) for leaf in of) for of in leaves]
-    at_once = [leaf for of, known in zip(leaves, indexed, strict=True) if known for leaf in of]
-    found = iter(find_pages(file, at_once, rows) if at_once else ())
+    at_once = [leaf for of, is_indexed in zip(leaves, indexed, strict=True) if is_indexed for leaf in of]
+    by_index = iter(find_pages(file, at_once, rows) if at_once else ())
     located = []
-    for column, of, known in zip(columns, leaves, indexed, strict=True):
+    for column, of, is_indexed in zip(columns, leaves, indexed, strict=True):
         footer, groups = of[0].footer, tuple(of[0].groups.tolist())
-        pages, why = tuple(islice(found, len(of))) if known else (), ""
-        if not known:
+        pages, why = tuple(islice(by_index, len(of))) if is_indexed else (), ""
+        if not is_indexed:
             try:
                 pages, why = tuple(find_pages(file, of, rows)), WALKED
             except UnfitError as error:
@@ -219,11 +219,11 @@ def _by_pages(
 ) -> list[pa.Array]:
     kind = wide_type(files[0].footer.schema.field(files[0].column).type)
     leaves = []
-    for found in zip(*(file.pages for file in files), strict=True):
-        arrays, n_bytes = read_pages(found, limit, together)
+    for leaf_pages in zip(*(file.pages for file in files), strict=True):
+        arrays, n_bytes = read_pages(leaf_pages, limit, together)
         leaves.append(arrays)
         counts.n_bytes += n_bytes
-        for pages in found:
+        for pages in leaf_pages:
             counts.n_pages += len(pages.places)
             decoded = np.zeros(len(pages.chunks), np.int64)
             np.add.at(decoded, pages.places[:, CHUNK], pages.places[:, ROWS])
@@ -237,8 +237,8 @@ def _by_row_groups(file: LocatedColumn, limit: int, counts: ReadCounts) -> list[
     values: list[pa.Array] = []
     decoded: list[int] = []
     for group, rows in zip(file.groups, file.rows, strict=True):
-        taken, n_rows, n_bytes = read_whole(file.footer, group, file.column, rows, limit)
-        values += taken
+        arrays, n_rows, n_bytes = read_whole(file.footer, group, file.column, rows, limit)
+        values += arrays
         counts.n_bytes += n_bytes
         decoded.append(n_rows)
     counts.add_rows(file.footer, np.array(decoded))
@@ -264,22 +264,22 @@ class ReadJob:
     @cached_property
     def size(self) -> int:
         """Bytes of the pages."""
-        return sum(int(ranges[:, 1].sum()) for _, found in self._ranges for ranges in found)
+        return sum(int(ranges[:, 1].sum()) for _, spans in self._ranges for ranges in spans)
 
     def advise(self) -> None:
         """Have the system fetch the pages ahead."""
-        for footer, found in self._ranges:
-            if found:
+        for footer, spans in self._ranges:
+            if spans:
                 with OpenFile(footer) as file:
-                    file.advise(np.concatenate(found))
+                    file.advise(np.concatenate(spans))
 
     def read_together(self, most: int) -> tuple[dict[str, TogetherRead], int]:
         """Read the pages of all columns, file by file, if they are `most` bytes at most; and how many were read."""
         read, n_bytes = dict[str, TogetherRead](), 0
-        for footer, found in self._ranges if self.size <= most else ():
-            if found:
+        for footer, spans in self._ranges if self.size <= most else ():
+            if spans:
                 with OpenFile(footer) as file:
-                    read[file.path] = file.read_together(np.concatenate(found))
+                    read[file.path] = file.read_together(np.concatenate(spans))
                 n_bytes += file.bytes_read
         return read, n_bytes
 
@@ -350,14 +350,14 @@ def read_small_items(parts: Sequence[Part], columns: Sequence[str]) -> DecodedRo
     rows = np.concatenate([part.rows + begin for part, begin in zip(parts, np.cumsum(sizes) - sizes, strict=True)])
     # some of the types that files have can be cast but not taken from
     table = whole.cast(pa.schema([schema.field(name).with_type(wide_type(schema.field(name).type)) for name in names]))
-    made = dict(zip(names, table.take(pa.array(rows)).columns, strict=True))
+    arrays = dict(zip(names, table.take(pa.array(rows)).columns, strict=True))
     for name in names:
-        check_text(made[name], name, _places(parts))
+        check_text(arrays[name], name, _places(parts))
     for name in columns:
-        if name not in made:
-            made[name] = _partition_key(parts, name)
+        if name not in arrays:
+            arrays[name] = _partition_key(parts, name)
     return DecodedRows(
-        table=pa.table(made).select(list(columns)),
+        table=pa.table(arrays).select(list(columns)),
         rows_read=int(sizes.sum()),
         pages_read=len(parts) * len(names),
         bytes_read=sum(part.footer.size for part in parts),
@@ -381,18 +381,18 @@ def read_job(job: ReadJob, limit: int) -> DecodedRows:
     together, n_bytes = job.read_together(min(_TOGETHER, limit // COPIES_OF_ONE))
     counts = ReadCounts(job.bytes_read + n_bytes, 0, {})
     ways: list[LocatedColumn] = []
-    made: dict[str, pa.ChunkedArray] = {}
+    arrays: dict[str, pa.ChunkedArray] = {}
     for located in job.located:
         name = located[0].column
         values, way = read_column(located, limit, counts, together)
-        made[name] = pa.chunked_array(values, wide_type(located[0].footer.schema.field(name).type))
-        check_text(made[name], name, _places(job.parts))
+        arrays[name] = pa.chunked_array(values, wide_type(located[0].footer.schema.field(name).type))
+        check_text(arrays[name], name, _places(job.parts))
         ways += way
     for name in job.columns:
-        if name not in made:
-            made[name] = _partition_key(job.parts, name)
+        if name not in arrays:
+            arrays[name] = _partition_key(job.parts, name)
     n_rows = sum(part.rows.size for part in job.parts)
-    table = pa.table(made).select(list(job.columns)) if made else pa.table({"": np.zeros(n_rows)}).select([])
+    table = pa.table(arrays).select(list(job.columns)) if arrays else pa.table({"": np.zeros(n_rows)}).select([])
     return DecodedRows(
         table=table,
         rows_read=sum(int(rows.sum()) for rows in counts.rows.values()),
@@ -413,6 +413,6 @@ def fallbacks(decoded_runs: Sequence[DecodedRows]) -> tuple[Fallback, ...]:
     for way in (way for decoded in decoded_runs for way in decoded.ways):
         groups.setdefault((way.column, way.why), set()).update((way.footer.file.path, group) for group in way.groups)
     return tuple(
-        Fallback(column, why, row_groups=len(found), files=len({path for path, _ in found}))
-        for (column, why), found in sorted(groups.items())
+        Fallback(column, why, row_groups=len(row_groups), files=len({path for path, _ in row_groups}))
+        for (column, why), row_groups in sorted(groups.items())
     )

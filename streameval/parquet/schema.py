@@ -97,30 +97,30 @@ def columns_of(schema: bytes) -> tuple[Column, ...]:
     if not elements:
         raise ValueError("it has no elements")
     walk = iter(elements[1:])
-    found: list[Column] = []
+    columns: list[Column] = []
     n_leaves, end = 0, len(elements)
     for _ in range(_children(elements[0])):
         begin = end - length_hint(walk)
         leaves = tuple(replace(leaf, index=n_leaves + i) for i, leaf in enumerate(_leaves(walk, (), 0)))
         n_leaves += len(leaves)
-        found.append(Column(leaves[0].path[0], leaves, tuple(elements[begin : end - length_hint(walk)])))
+        columns.append(Column(leaves[0].path[0], leaves, tuple(elements[begin : end - length_hint(walk)])))
     if length_hint(walk):
         raise ValueError("it has elements that belong to no column")
-    return tuple(found)
+    return tuple(columns)
 
 
 @lru_cache(maxsize=64)
 def named_columns(schema: bytes) -> dict[str, Column]:
     """Columns by name, and fields of structs as columns of their own (`streameval.struct_fields`)."""
     columns = columns_of(schema)
-    found = {column.name: column for column in columns}
+    by_name = {column.name: column for column in columns}
     for leaf in (leaf for column in columns for leaf in column.leaves if len(leaf.path) > 1 and not leaf.max_rep):
         name = ".".join(leaf.path)
-        if name not in found:
+        if name not in by_name:
             (_, (_, first, *rest)), _ = thrift.read_list(leaf.chain)
             elements = ({**first, _NAME: (thrift.BINARY, name.encode())}, *rest)
-            found[name] = Column(name, (replace(leaf, column=name),), elements)
-    return found
+            by_name[name] = Column(name, (replace(leaf, column=name),), elements)
+    return by_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,25 +214,25 @@ def _refuse_two_types(element: Fields) -> None:
         raise ValueError("a column has an unknown logical type")
     if converted is None or not logical:
         return
-    ((number, (_, said)), *_) = logical.items()
-    if converted != _converted(number, said):
+    ((number, (_, parameters)), *_) = logical.items()
+    if converted != _converted(number, parameters):
         raise ValueError(f"a column has converted type {converted}, which is not that of its logical type")
     if number == _DECIMAL:
         stated = [
             [of.get(at, (thrift.I32, 0))[1] for at in ats]
-            for of, ats in ((said, (1, 2)), (element, (_SCALE, _PRECISION)))
+            for of, ats in ((parameters, (1, 2)), (element, (_SCALE, _PRECISION)))
         ]
         if stated[0] != stated[1]:
             raise ValueError("a decimal column has two scales or precisions")
 
 
-def _converted(number: int, said: Fields) -> int | None:
+def _converted(number: int, parameters: Fields) -> int | None:
     """The converted type that a logical type has; None where it has none."""
     if number == _INTEGER:
-        bits, signed = (said.get(at, (None, None))[1] for at in (1, 2))
+        bits, signed = (parameters.get(at, (None, None))[1] for at in (1, 2))
         return _FIRST_INTEGER[bool(signed)] + int(bits or 0).bit_length() - 4
     if number in _TIMES:
-        unit = next(iter(said.get(2, (thrift.STRUCT, {}))[1]), 0)
+        unit = next(iter(parameters.get(2, (thrift.STRUCT, {}))[1]), 0)
         return _TIMES[number] + unit - 1
     return _CONVERTED_OF.get(number)
 

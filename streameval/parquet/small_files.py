@@ -63,7 +63,7 @@ class _SmallChunks:
         return np.where(first[:, headers.PAGE_TYPE] == DICTIONARY_PAGE, first[:, headers.PAGE_UNCOMPRESSED], 0)
 
     def fit(self, limit: int) -> bool:
-        """Whether dictionaries hold what they claim, and all that is made of the chunks is within a limit, bytes."""
+        """Tell whether dictionaries hold what they claim, and all made of the chunks is within a limit, bytes."""
         first = self.pages[self.cuts[:-1]]
         dictionaries, rows = first[first[:, headers.PAGE_TYPE] == DICTIONARY_PAGE], self.chunks[:, label.ROWS]
         if overfull(self.leaf, dictionaries) >= 0 or is_overlong(self.leaf, int(rows.sum()), self.pages, limit):
@@ -90,8 +90,8 @@ def read_small(footers: Sequence[Footer], columns: Sequence[str]) -> pa.Table | 
         return None
     tails, begins = _read_whole(footers)
     described = schema_bytes(tails.footer(0))
-    known = named_columns(described)
-    leaves = [leaf for name in columns for leaf in known[name].leaves]
+    by_name = named_columns(described)
+    leaves = [leaf for name in columns for leaf in by_name[name].leaves]
     if any(leaf.max_rep or len(leaf.path) != 1 + leaf.depth for leaf in leaves):
         return None
     read = list[_SmallChunks]()
@@ -133,10 +133,10 @@ def _chunks(
         described: The schema elements of the first file, which all have to share.
         begins: Where each file begins.
     """
-    found = read_row_groups(tails, described, leaves_of_schema(described), leaf.index)
-    if found.fault is not None or found.ends.size < len(footers):
+    row_groups = read_row_groups(tails, described, leaves_of_schema(described), leaf.index)
+    if row_groups.fault is not None or row_groups.ends.size < len(footers):
         return None
-    facts, rows, sizes = found.of_leaf, found.rows, tails.spans[:, FILE_SIZE]
+    facts, rows, sizes = row_groups.of_leaf, row_groups.rows, tails.spans[:, FILE_SIZE]
     first, size = begin_of(facts), facts[:, kernels.COMPRESSED]
     inside = (first >= 0) & (size >= 0) & (first + size <= sizes)
     if not np.all(inside & (facts[:, kernels.FOREIGN] == 0) & (facts[:, kernels.VALUES] == rows)):
@@ -146,10 +146,10 @@ def _chunks(
         return None
     verified = footers[0].verify == "on"
     index = facts[:, [kernels.COLUMN_INDEX_AT, kernels.COLUMN_INDEX_SIZE]]
-    known = (index[:, 0] > 0) & verified
-    if np.any(known & ((index[:, 1] < 0) | (index.sum(axis=1) > sizes))):
+    has_index = (index[:, 0] > 0) & verified
+    if np.any(has_index & ((index[:, 1] < 0) | (index.sum(axis=1) > sizes))):
         return None
-    index[:, 0] = np.where(known, index[:, 0] + begins, -1)
+    index[:, 0] = np.where(has_index, index[:, 0] + begins, -1)
     chunks = np.stack([begins + first, size, rows, rows, *index.T, facts[:, kernels.CODEC]], axis=1)
     if (sound := sound_pages(footers[0], chunks, tails.raw)) is None:
         return None

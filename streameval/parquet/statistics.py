@@ -1,4 +1,4 @@
-"""What a file states of values, in its footer, page headers and page indexes; and values held against it."""
+"""Statistics that a file states in its footer, page headers and page indexes; and values held against them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ValueEnds = tuple[pa.DataType, Any, Any]  # type, smallest and largest value, as
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What a file states of the values in some stretches of rows: those of row groups, or of pages.
+    """Statistics of the values in some stretches of rows: those of row groups, or of pages.
 
     Attributes:
         source: Where it says so, for messages.
@@ -79,15 +79,15 @@ class Statistics:
         return bytes(self.raw[at : at + size]) if at >= 0 else None
 
     def numbers(self, number: np.dtype[Any]) -> tuple[BoolArray, AnyArray] | None:
-        """Which bounds each stretch has, the lower and the upper, and these; None where one is of another length."""
+        """Give which bounds each stretch has, lower and upper, and these; None where one is of another length."""
         at, size = self.fields[:, _ENDS], self.fields[:, _SIZES]
-        known = at >= 0
-        if np.any(known & (size != number.itemsize)):
+        has_bounds = at >= 0
+        if np.any(has_bounds & (size != number.itemsize)):
             return None
         starts = (max(0, len(self.raw) - number.itemsize + 1),)  # a number may begin at any byte
         bounds = np.zeros(at.shape, number)
-        bounds[known] = np.ndarray(starts, number, self.raw, strides=(1,))[at[known]]
-        return known, bounds
+        bounds[has_bounds] = np.ndarray(starts, number, self.raw, strides=(1,))[at[has_bounds]]
+        return has_bounds, bounds
 
 
 def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -> Statistics:
@@ -96,12 +96,12 @@ def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -
     Raises:
         InputError: The bytes are none, or of another number of pages.
     """
-    found = np.empty((len(first), kernels.N_STATED), dtype=np.int64)
+    fields = np.empty((len(first), kernels.N_STATED), dtype=np.int64)
     with small(len(raw)):
-        read = column_index(np.frombuffer(raw, np.uint8), 0, found)
+        read = column_index(np.frombuffer(raw, np.uint8), 0, fields)
     if read < 0:
         raise not_of_pages(where, len(first))
-    return Statistics(IN_INDEX, first, rows, raw, found)
+    return Statistics(IN_INDEX, first, rows, raw, fields)
 
 
 def not_of_pages(where: str, pages: int) -> InputError:
@@ -117,19 +117,19 @@ def nothing_of(first: Int64Array, rows: Int64Array) -> Statistics:
 
 def joined(some: Sequence[Statistics], first: Int64Array, rows: Int64Array) -> Statistics:
     """Give those from one source, one after another, of the rows that are given."""
-    fields = np.concatenate([one.fields for one in some])
+    fields = np.concatenate([part.fields for part in some])
     if len(some) == 1:
         return Statistics(some[0].source, first, rows, some[0].raw, fields)
-    begins = np.cumsum([0, *(len(one.raw) for one in some)])[:-1]
-    shift = np.repeat(begins, [len(one.fields) for one in some])[:, None]
+    begins = np.cumsum([0, *(len(part.raw) for part in some)])[:-1]
+    shift = np.repeat(begins, [len(part.fields) for part in some])[:, None]
     fields += np.where(fields >= 0, shift, 0) * _IS_PLACE
-    return Statistics(some[0].source, first, rows, memoryview(b"".join(one.raw for one in some)), fields)
+    return Statistics(some[0].source, first, rows, memoryview(b"".join(part.raw for part in some)), fields)
 
 
 def states_anything(pages: Int64Array) -> bool:
     """Tell whether a header of a data page states anything of its values."""
-    nulls, told = pages[:, headers.PAGE_NULLS], pages[:, headers.STATED : headers.N_HEADER]
-    return bool(nulls.max(initial=-1) >= 0 or told.max(initial=-1) >= 0)
+    nulls, fields = pages[:, headers.PAGE_NULLS], pages[:, headers.STATED : headers.N_HEADER]
+    return bool(nulls.max(initial=-1) >= 0 or fields.max(initial=-1) >= 0)
 
 
 def of_headers(
@@ -144,12 +144,12 @@ def of_headers(
     """
     if not states_anything(pages):
         return []
-    nulls, told = pages[:, headers.PAGE_NULLS], pages[:, headers.STATED : headers.N_HEADER]
+    nulls, stated = pages[:, headers.PAGE_NULLS], pages[:, headers.STATED : headers.N_HEADER]
     counts = np.full((len(pages), kernels.N_STATED), kernels.ABSENT, dtype=np.int64)
     counts[:, kernels.STATED_NULLS] = nulls
-    places = told + np.where(told >= 0, at[:, None], 0) * _IS_PLACE
-    found = [("the counts in its page header", counts), ("the statistics in its page header", places)]
-    return [Statistics(whose, *rows, raw, one) for whose, one in found if one.max(initial=-1) >= 0]
+    places = stated + np.where(stated >= 0, at[:, None], 0) * _IS_PLACE
+    by_source = [("the counts in its page header", counts), ("the statistics in its page header", places)]
+    return [Statistics(whose, *rows, raw, fields) for whose, fields in by_source if fields.max(initial=-1) >= 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ class ChunkBounds:
     @classmethod
     def joined(cls, some: Sequence[ChunkBounds]) -> ChunkBounds:
         """Give those of one column after another, of one type."""
-        return cls(np.concatenate([one.known for one in some]), np.concatenate([one.ends for one in some]))
+        return cls(np.concatenate([bounds.known for bounds in some]), np.concatenate([bounds.ends for bounds in some]))
 
     def chosen(self, chunks: slice | BoolArray) -> ChunkBounds:
         """Give those of some of the chunks."""
@@ -200,23 +200,23 @@ def bounds_of(
         InputError: Statistics of another length than the values.
     """
     number = number_type(NUMBERS[physical], kind) if physical in NUMBERS and pa.types.is_primitive(kind) else None
-    known = np.zeros(len(facts), np.bool_)
+    valid = np.zeros(len(facts), np.bool_)
     if number is None or not (pa.types.is_integer(kind) or kind.bit_width == 8 * number.itemsize):
-        return ChunkBounds(known, np.zeros((len(facts), 2), np.int64))  # no plain numbers, or brought to another unit
+        return ChunkBounds(valid, np.zeros((len(facts), 2), np.int64))  # no plain numbers, or brought to another unit
     fields, none = facts[:, kernels.NULLS : kernels.NULLS + kernels.N_STATED].copy(), np.zeros(len(facts), np.int64)
     # a chunk of another type is encrypted or in another file: nothing is known of it
-    known = (fields[:, kernels.STATED_NULLS] == 0) & (facts[:, kernels.TYPE] == physical)
-    known &= np.all(fields[:, _ENDS] >= 0, axis=1)
-    fields[~known] = kernels.ABSENT
-    if (found := Statistics(WHOLE, none, none, raw.data, fields).numbers(number)) is None:
-        wrong = int(np.any(known[:, None] & (fields[:, _SIZES] != number.itemsize), axis=1).argmax())
+    valid = (fields[:, kernels.STATED_NULLS] == 0) & (facts[:, kernels.TYPE] == physical)
+    valid &= np.all(fields[:, _ENDS] >= 0, axis=1)
+    fields[~valid] = kernels.ABSENT
+    if (ends := Statistics(WHOLE, none, none, raw.data, fields).numbers(number)) is None:
+        wrong = int(np.any(valid[:, None] & (fields[:, _SIZES] != number.itemsize), axis=1).argmax())
         low, high = fields[wrong, _SIZES].tolist()
         held = f"{where(wrong)}: its statistics have {high if low == number.itemsize else low} bytes"
         raise InputError(f"{held} instead of {number.itemsize}", RESTORE)
-    numbers = found[1]
+    numbers = ends[1]
     nan = np.isnan(numbers).any(axis=1)  # which says nothing about order
-    known[nan], numbers[nan] = False, 0
-    return ChunkBounds(known, numbers)
+    valid[nan], numbers[nan] = False, 0
+    return ChunkBounds(valid, numbers)
 
 
 def number_of(raw: bytes, number: str, kind: pa.DataType, whose: str) -> Any:
@@ -250,15 +250,15 @@ def check_values(
     """
     _check_digits(values, where)
     ends, end, flat = dict[tuple[int, int], ValueEnds](), first + len(values), not pa.types.is_nested(values.type)
-    for one in unproven_of(values, first, stated, leaf):
-        spans = zip(one.first.tolist(), one.rows.tolist(), one.bounded.tolist(), strict=True)
+    for statistics in unproven_of(values, first, stated, leaf):
+        spans = zip(statistics.first.tolist(), statistics.rows.tolist(), statistics.bounded.tolist(), strict=True)
         for i, (start, rows, bounded) in enumerate(spans):
             span = max(start, first), min(start + rows, end)
             if span[0] >= span[1]:
                 continue
             part = values.slice(span[0] - first, span[1] - span[0])
             if flat and len(part) == rows:
-                check_nulls(part.null_count, one, i, where)
+                check_nulls(part.null_count, statistics, i, where)
             if not bounded:
                 continue
             if span not in ends:
@@ -266,12 +266,12 @@ def check_values(
                     ends[span] = _ends(part, number)
                 except pa.ArrowIndexError as error:  # a number beyond the dictionary
                     raise InputError(f"{where}: cannot be decoded ({why_undecodable(error)})", RESTORE) from error
-            check_ends(ends[span], one, i, leaf, where)
+            check_ends(ends[span], statistics, i, leaf, where)
 
 
 def unproven_of(values: pa.ChunkedArray, first: int, stated: Sequence[Statistics], leaf: Leaf) -> list[Statistics]:
     """Give what values are not quickly shown to keep to, of what is stated of rows from `first` on."""
-    here = [one for one in (one.within(first, len(values)) for one in stated) if one.rows.size]
+    here = [part for part in (part.within(first, len(values)) for part in stated) if part.rows.size]
     stored = NUMBERS.get(leaf.physical, "<i1" if leaf.physical == _BOOLEAN else None)
     if not here or stored is None or values.null_count or values.num_chunks != 1:
         return here
@@ -279,7 +279,7 @@ def unproven_of(values: pa.ChunkedArray, first: int, stated: Sequence[Statistics
     kind = plain.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         return here
-    numbers, begin = plain.to_numpy(zero_copy_only=False), np.unique(np.concatenate([one.first for one in here]))
+    numbers, begin = plain.to_numpy(zero_copy_only=False), np.unique(np.concatenate([part.first for part in here]))
     begin = begin[max(0, begin.searchsorted(first, side="right") - 1) :]
     cuts, bound = np.maximum(begin - first, 0), number_type(stored, kind)
     low, high = np.minimum.reduceat(numbers, cuts), np.maximum.reduceat(numbers, cuts)
@@ -295,39 +295,39 @@ def unproven(begin: Int64Array, low: AnyArray, high: AnyArray, stated: Sequence[
         low, high (arrays, shape (stretches,)): Smallest and largest number of each, in the type of bounds; NaN where
             one of the numbers is.
     """
-    told = told_of(low.dtype)
-    return unproven_keys(begin, keys_of(low, told), keys_of(high, told), told, stated)
+    key_rule = told_of(low.dtype)
+    return unproven_keys(begin, keys_of(low, key_rule), keys_of(high, key_rule), key_rule, stated)
 
 
 def unproven_keys(
-    begin: Int64Array, low: Int64Array, high: Int64Array, told: Int64Array, stated: Sequence[Statistics]
+    begin: Int64Array, low: Int64Array, high: Int64Array, key_rule: Int64Array, stated: Sequence[Statistics]
 ) -> list[Statistics]:
-    """Give the same of numbers by their keys, which `told` makes."""
-    with small(_STEPS * sum(one.rows.size for one in stated)):
-        return [one for one in stated if not keep_to(*_places(one), begin, low, high, told)]
+    """Give the same of numbers by their keys, which `key_rule` makes."""
+    with small(_STEPS * sum(statistics.rows.size for statistics in stated)):
+        return [statistics for statistics in stated if not keep_to(*_places(statistics), begin, low, high, key_rule)]
 
 
-def _places(one: Statistics) -> tuple[UInt8Array, Int64Array, Int64Array, Int64Array]:
-    fields, first, rows = map(np.ascontiguousarray, (one.fields, one.first, one.rows))
-    return read_only(np.frombuffer(one.raw, np.uint8)), fields, first, rows
+def _places(statistics: Statistics) -> tuple[UInt8Array, Int64Array, Int64Array, Int64Array]:
+    fields, first, rows = map(np.ascontiguousarray, (statistics.fields, statistics.first, statistics.rows))
+    return read_only(np.frombuffer(statistics.raw, np.uint8)), fields, first, rows
 
 
 @lru_cache(maxsize=32)
 def told_of(number: np.dtype[Any]) -> Int64Array:
     """Give what makes keys of numbers: see `streameval.kernels.check_chunks.keep_to`."""
     bits, whole = 8 * number.itemsize, number.kind != "f"
-    told = np.zeros(5, np.int64)
-    told[WIDTH], told[FLIP] = number.itemsize, -(1 << bits - 1) if number.kind == "u" else 0
-    told[SIGNED] = 0 if whole else (1 << bits - 1) - 1
+    key_rule = np.zeros(5, np.int64)
+    key_rule[WIDTH], key_rule[FLIP] = number.itemsize, -(1 << bits - 1) if number.kind == "u" else 0
+    key_rule[SIGNED] = 0 if whole else (1 << bits - 1) - 1
     ends = (np.iinfo(number).min, np.iinfo(number).max) if whole else (-np.inf, np.inf)
-    told[[LEAST, MOST]] = keys_of(np.array(ends, number), told)
-    return told
+    key_rule[[LEAST, MOST]] = keys_of(np.array(ends, number), key_rule)
+    return key_rule
 
 
-def keys_of(numbers: AnyArray, told: Int64Array) -> Int64Array:
+def keys_of(numbers: AnyArray, key_rule: Int64Array) -> Int64Array:
     """Make keys of numbers: signed numbers of the same order."""
     bits = numbers.view(f"i{numbers.itemsize}").astype(np.int64)
-    return np.asarray(bits ^ told[FLIP] ^ (bits >> 63 & told[SIGNED]))
+    return np.asarray(bits ^ key_rule[FLIP] ^ (bits >> 63 & key_rule[SIGNED]))
 
 
 def _check_digits(values: pa.ChunkedArray, where: str) -> None:
@@ -370,9 +370,9 @@ def check_text(values: pa.ChunkedArray, name: str, rows: Iterable[tuple[str, int
 
 def check_nulls(nulls: int, stated: Statistics, stretch: int, where: str) -> None:
     """Compare a number of nulls with the one that is stated of a stretch."""
-    said = int(stated.nulls[stretch])
-    if 0 <= said != nulls:
-        raise InputError(f"{where}: {nulls:,} values are null, but {stated.source} say {said:,}", RESTORE)
+    stated_nulls = int(stated.nulls[stretch])
+    if 0 <= stated_nulls != nulls:
+        raise InputError(f"{where}: {nulls:,} values are null, but {stated.source} say {stated_nulls:,}", RESTORE)
 
 
 def check_ends(ends: ValueEnds, stated: Statistics, stretch: int, leaf: Leaf, where: str) -> None:
@@ -449,10 +449,10 @@ def _ends_of(values: pa.Array) -> tuple[Any, Any]:
     import pyarrow.compute as pc
 
     try:
-        found = pc.min_max(values)
+        ends = pc.min_max(values)
     except pa.ArrowNotImplementedError:
         return None, None
-    low, high = found["min"].as_py(), found["max"].as_py()
+    low, high = ends["min"].as_py(), ends["max"].as_py()
     if pa.types.is_decimal(kind) and low is not None:
         exact = Context(prec=100)
         return int(low.scaleb(kind.scale, exact)), int(high.scaleb(kind.scale, exact))

@@ -44,7 +44,7 @@ def take(runs: Sequence[Run]) -> pa.Array | None:
         pyarrow.Array or None: large_string or large_binary; None where the pages are damaged, for Arrow to say how.
     """
     pieces, sizes, chunks = [], [], runs[0].pages.chunks
-    stated = [(one, one.bounded | (one.nulls >= 0)) for one in stated_of(runs)]
+    stated = [(statistics, statistics.bounded | (statistics.nulls >= 0)) for statistics in stated_of(runs)]
     try:
         for page, (run, i, raw, mine) in enumerate(_pages(runs)):
             begin, size = np.empty(mine.size, np.int64), np.empty(mine.size, np.int64)
@@ -73,7 +73,7 @@ def _held(run: Run, i: int, raw: Bytes, page: int, every: Sequence[tuple[Statist
         i, page: Its number in its run, and in what is stated.
         every: What is stated of pages, and of which it says anything.
     """
-    stated = [one for one, said in every if said[page]]
+    stated = [statistics for statistics, is_stated in every if is_stated[page]]
     if not stated:
         return True
     n_rows, chunk = int(run.pages.places[i, ROWS]), run.pages.chunks[run.pages.places[i, CHUNK]]
@@ -83,14 +83,14 @@ def _held(run: Run, i: int, raw: Bytes, page: int, every: Sequence[tuple[Statist
     low, high = (
         None if at < 0 else raw[begin[at] : begin[at] + size[at]].tobytes() for at in extremes(raw, begin, size)
     )
-    for one in stated:
-        check_nulls(int(np.sum(size < 0)), one, page, chunk.place)
-        check_ends((pa.large_binary(), low, high), one, page, chunk.leaf, chunk.place)
+    for statistics in stated:
+        check_nulls(int(np.sum(size < 0)), statistics, page, chunk.place)
+        check_ends((pa.large_binary(), low, high), statistics, page, chunk.leaf, chunk.place)
     return True
 
 
 def _array(kind: pa.DataType, pieces: list[np.ndarray], size: Int64Array) -> pa.Array:
     offsets = np.concatenate([[0], np.cumsum(np.maximum(size, 0))])
-    known = pa.py_buffer(np.packbits(size >= 0, bitorder="little")) if size.min(initial=0) < 0 else None
+    validity = pa.py_buffer(np.packbits(size >= 0, bitorder="little")) if size.min(initial=0) < 0 else None
     values = pa.py_buffer(np.concatenate(pieces))
-    return pa.Array.from_buffers(kind, size.size, [known, pa.py_buffer(offsets.astype(np.int64)), values])
+    return pa.Array.from_buffers(kind, size.size, [validity, pa.py_buffer(offsets.astype(np.int64)), values])

@@ -29,7 +29,7 @@ _COPIES = 8
 
 
 def worthwhile(part: Part, columns: Sequence[str]) -> bool:
-    """Whether to decode columns of the whole row group: a good part of it is wanted, and none of them is nested."""
+    """Tell whether to decode columns of the whole row group: much of it is wanted, and none of them is nested."""
     stored = _stored(part, columns)
     nested = any(pa.types.is_nested(part.footer.schema.field(name).type) for name in stored)
     return bool(stored) and not nested and _SHARE * part.rows.size >= part.n_group_rows
@@ -102,7 +102,7 @@ def read_whole(
         InputError: The column cannot be decoded; file, row group and column are named.
     """
     kind = wide_type(footer.schema.field(column).type)
-    n_rows, taken, begin = int(footer.row_group_rows[group]), [], 0
+    n_rows, arrays, begin = int(footer.row_group_rows[group]), [], 0
     with OpenFile(footer) as file:
         chunks = [leaf[0] for leaf in file.chunks(footer, [group], [column])[0]]
     place = f"{footer.file.path}: row group {group}, column {column}:"
@@ -113,10 +113,10 @@ def read_whole(
         for table in tables:
             mine = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, begin + table.num_rows)] - begin
             if mine.size:
-                taken += [part.cast(kind) for part in table.column(column).take(pa.array(mine)).chunks]
+                arrays += [part.cast(kind) for part in table.column(column).take(pa.array(mine)).chunks]
             begin += table.num_rows
             if begin > rows[-1]:
-                return taken, begin, sum(chunk.end - chunk.begin for chunk in chunks)
+                return arrays, begin, sum(chunk.end - chunk.begin for chunk in chunks)
         raise OSError(f"{begin:,} rows instead of {n_rows:,}")
 
 

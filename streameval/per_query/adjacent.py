@@ -53,18 +53,18 @@ class _Adjoining:
             self.rows.cut(begin, end), self.starts[first:last] - begin, self.low[first:last], self.high[first:last]
         )
 
-    def copied(self) -> _Adjoining:
+    def copy(self) -> _Adjoining:
         """Give the same, their rows in memory of their own."""
-        return replace(self, rows=self.rows.copied())
+        return replace(self, rows=self.rows.copy())
 
     @classmethod
-    def joined(cls, parts: list[_Adjoining]) -> _Adjoining:
+    def join(cls, parts: list[_Adjoining]) -> _Adjoining:
         """One after another, where the last ranking of one may go on in the next."""
         sizes = np.cumsum([0, *(part.rows.rows for part in parts)])
         starts = np.concatenate([part.starts + first for part, first in zip(parts, sizes[:-1], strict=True)])
         low, high = (np.concatenate([getattr(part, name) for part in parts]) for name in ("low", "high"))
         new = first_of_each(low, high)
-        whole = RowBatch.joined([part.rows for part in parts])
+        whole = RowBatch.concatenate([part.rows for part in parts])
         return cls(whole, starts[new], low[new], high[new] if high.size else high)
 
 
@@ -99,19 +99,19 @@ def adjacent(
         return pieces
 
     def read(unit: Unit) -> _MeasuredUnit:
-        found = _Adjoining.read(rows, unit)
-        count = found.starts.size
+        adjoining = _Adjoining.read(rows, unit)
+        count = adjoining.starts.size
         if count < 2:
-            return found.copied(), [], found.cut(count, count)
-        _refuse_apart(found)
-        inner = blocks(found.cut(1, count - 1))
-        return found.cut(0, 1).copied(), inner, found.cut(count - 1, count).copied()
+            return adjoining.copy(), [], adjoining.cut(count, count)
+        _refuse_apart(adjoining)
+        inner = blocks(adjoining.cut(1, count - 1))
+        return adjoining.cut(0, 1).copy(), inner, adjoining.cut(count - 1, count).copy()
 
     def measured(part: list[_Adjoining] | list[_MeasuredBlock]) -> list[_MeasuredBlock]:
-        ends = [one for one in part if isinstance(one, _Adjoining)]
+        ends = [piece for piece in part if isinstance(piece, _Adjoining)]
         if not ends:
-            return [one for one in part if isinstance(one, _MeasuredBlock)]
-        joined = _Adjoining.joined(ends)
+            return [piece for piece in part if isinstance(piece, _MeasuredBlock)]
+        joined = _Adjoining.join(ends)
         _refuse_apart(joined)
         return blocks(joined)
 

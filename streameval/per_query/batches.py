@@ -70,17 +70,17 @@ class RowBatch:
         """Rows whose ranking is not that of the row before; the first row always."""
         return first_of_each(self.low, self.high)
 
-    def taken(self, rows: Int64Array) -> RowBatch:
+    def rows_at(self, rows: Int64Array) -> RowBatch:
         """Some rows, ascending."""
         arrays = {name: array[rows] if (array := getattr(self, name)).size else array for name in ARRAYS}
         return RowBatch(**arrays, table=self.table.take(pa.array(rows)) if self.table.num_columns else self.table)
 
-    def copied(self) -> RowBatch:
+    def copy(self) -> RowBatch:
         """Give the same rows, in memory of their own."""
         return RowBatch(**{name: getattr(self, name).copy() for name in ARRAYS}, table=self.table)
 
     @staticmethod
-    def joined(parts: Sequence[RowBatch]) -> RowBatch:
+    def concatenate(parts: Sequence[RowBatch]) -> RowBatch:
         """Rows of several batches, one after another."""
         if len(parts) == 1:
             return parts[0]
@@ -125,12 +125,12 @@ class ManyRows:
     levels: tuple[int, ...] | None = None
 
     @staticmethod
-    def of(ranking: Ranking, label: str, options: PerRanking) -> ManyRows:
+    def open(ranking: Ranking, label: str, options: PerRanking) -> ManyRows:
         """Open them; an `InputError` names a column that is missing, or cannot name a ranking or item."""
         _refuse_unused(ranking.options)
         there = ranking.rows.all_names()
-        asked = (*options.per, label, *([options.key] if options.key else []))
-        for name in asked:
+        wanted = (*options.per, label, *([options.key] if options.key else []))
+        for name in wanted:
             if name not in there:
                 raise InputError(f"the ranking has no column '{name}'", ranking.rows.hint_for(name))
         for name in (*options.per, *([options.key] if options.key else [])):
@@ -151,9 +151,9 @@ class ManyRows:
         return ManyRows(labelled, ranking.n_items, options, names, ranking.fingerprint, item)
 
     @staticmethod
-    def unlabelled(ranking: Ranking, options: PerRanking) -> ManyRows:
+    def open_unlabelled(ranking: Ranking, options: PerRanking) -> ManyRows:
         """Open rows of which no label is read."""
-        return ManyRows.of(ranking, options.per[0], options)
+        return ManyRows.open(ranking, options.per[0], options)
 
     @property
     def whole(self) -> bool:
@@ -187,7 +187,7 @@ class ManyRows:
             above = self.levels[highest] if self.levels else highest
             raise InputError(f"{unit.place}: labels go up to {above}, and the table of positives has no grades",
                              f"give it a column '{self.rows.label}', as the list has")  # fmt: skip
-        return RowBatch(low, high, self._keys(unit), labels, items, self._carried(table))
+        return RowBatch(low, high, self._keys(unit), labels, items, self._carry(table))
 
     @property
     def key_type(self) -> np.dtype[Any]:
@@ -236,7 +236,7 @@ class ManyRows:
         self.rows.check(unit, Keys(NOTHING, NOTHING, missing))
         return out
 
-    def _carried(self, table: pa.Table) -> pa.Table:
+    def _carry(self, table: pa.Table) -> pa.Table:
         if not self.carried:
             return pa.table({})
         columns = []
@@ -253,13 +253,13 @@ class ManyRows:
             return names.column(0).cast(self.names.types[0]).to_numpy().astype(np.int64).view(np.uint64), NOTHING
         return key_hashes(names), key_hashes(names, _SECOND_SEED)
 
-    def named(self, low: Words, table: pa.Table, rows: Int64Array | Int32Array) -> list[pa.Array]:
+    def names_of(self, low: Words, table: pa.Table, rows: Int64Array | Int32Array) -> list[pa.Array]:
         """Values of the columns that name rankings: `low` of each, and the table and a row in it; see `RowBatch`."""
         if self.whole:
             values = low.astype(np.uint64, copy=False).view(np.int64)
             return [pa.array(values).cast(self.names.types[0], safe=False)]
-        taken = table.select(list(self.options.per)).take(pa.array(rows))
-        return [column.combine_chunks() for column in taken.columns]
+        picked = table.select(list(self.options.per)).take(pa.array(rows))
+        return [column.combine_chunks() for column in picked.columns]
 
 
 def _refuse_unused(options: RankingOptions) -> None:
@@ -340,14 +340,14 @@ def _made_grades(values: AnyArray, odd: float, words: LabelMeaning) -> str:
 
 def levels_of(units: Iterable[Unit], label: str, words: LabelMeaning) -> set[int]:
     """Grades that there are, of any height; an `InputError` where there are more than `GRADES`."""
-    found: set[int] = set()
+    levels: set[int] = set()
     for unit in units:
         values = label_numbers(unit.read([label]).column(0), label, unit.place, "not a number or a boolean", words)
         _refuse_no_grade(values, unit.place, words)
-        found.update(int(one) for one in np.unique(values))
-        if len(found) > GRADES - 1:
-            raise InputError(f"{unit.place}: there are {len(found):,} different grades", f"give {GRADES - 1} at most")
-    return found
+        levels.update(int(level) for level in np.unique(values))
+        if len(levels) > GRADES - 1:
+            raise InputError(f"{unit.place}: there are {len(levels):,} different grades", f"give {GRADES - 1} at most")
+    return levels
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

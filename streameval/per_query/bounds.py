@@ -22,7 +22,7 @@ from streameval.typing import FloatArray
 
 @dataclass(frozen=True)
 class SampledMeans:
-    """What labels say of the rankings that were drawn, and of all.
+    """Estimates of the drawn rankings, and bounds on the means of all.
 
     Attributes:
         rankings: The columns that name it, `items` (labelled or not, k at most), `labelled`, and each metric between
@@ -51,9 +51,11 @@ def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int], pool: Po
     fewest, most = (Positives(number[mask], place[mask], count) for mask in positive)
     by_metric = _first_items((fewest, most), cutoffs, predictions_of(plan))
     if pool is not None:
-        by_metric += _pooled((fewest, most), pool, cutoffs, by_metric)
+        by_metric += _pool_values((fewest, most), pool, cutoffs, by_metric)
     confidence = float(plan.parameters["confidence"])
-    means = _Means(int(plan.notes["rankings"]), confidence, (1 - confidence) / sum(one.bounds for one in by_metric))
+    means = _Means(
+        int(plan.notes["rankings"]), confidence, (1 - confidence) / sum(metric.bounds for metric in by_metric)
+    )
     columns = {**pooled.ranking_names(plan),
                "items": np.bincount(number, minlength=count),
                "labelled": np.bincount(number[labels.known], minlength=count)}  # fmt: skip
@@ -80,7 +82,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class _Prediction:
-    """What is predicted of one metric: of the rankings that were drawn, and the sum, least and greatest of all."""
+    """Predictions of one metric: of the drawn rankings, and the sum, least and greatest of all."""
 
     drawn: FloatArray
     sum: float
@@ -88,9 +90,11 @@ class _Prediction:
     greatest: float
 
     @staticmethod
-    def of(known: Predictions, metric: int) -> _Prediction:
-        drawn = np.ascontiguousarray(known.drawn[:, metric])
-        return _Prediction(drawn, *(float(one[metric]) for one in (known.sums, known.least, known.greatest)))
+    def of_metric(predictions: Predictions, metric: int) -> _Prediction:
+        drawn = np.ascontiguousarray(predictions.drawn[:, metric])
+        return _Prediction(
+            drawn, *(float(values[metric]) for values in (predictions.sums, predictions.least, predictions.greatest))
+        )
 
     def sides(self, total: int) -> tuple[Predicted, Predicted]:
         """As the bounds from below and from above take it."""
@@ -118,16 +122,16 @@ def _first_items(of: tuple[Positives, Positives], cutoffs: Sequence[int], judged
     """The metrics that the first items decide, cutoff by cutoff."""
     named = [(name, k) for k in cutoffs for name in METRICS]
     values = zip(named, _values(of[0], cutoffs), _values(of[1], cutoffs), strict=True)
-    return [_Values(*name, low, high, None if judged is None else _Prediction.of(judged, m))
+    return [_Values(*name, low, high, None if judged is None else _Prediction.of_metric(judged, m))
             for m, (name, low, high) in enumerate(values)]  # fmt: skip
 
 
-def _pooled(
+def _pool_values(
     of: tuple[Positives, Positives], pool: Pool, cutoffs: Sequence[int], others: Sequence[_Values]
 ) -> list[_Values]:
     """The metrics that divide by all positives, cutoff by cutoff."""
     named = [(name, k) for k in cutoffs for name in pooled.METRICS]
-    judges = {(one.name, one.cutoff): one.judge for one in others}
+    judges = {(value.name, value.cutoff): value.judge for value in others}
     values = zip(named, *pooled.pooled_values(of, pool, cutoffs), strict=True)
     return [_Values(*name, low, high, judges[_SIMILAR[name[0]], name[1]], 2 if pool.complete else 1)
             for name, low, high in values]  # fmt: skip
@@ -186,6 +190,6 @@ def _values(of: Positives, cutoffs: Sequence[int]) -> list[FloatArray]:
     values, first = [], np.full(of.count, np.inf)
     np.minimum.at(first, of.number, of.place)
     for k in cutoffs:
-        count = of.found(k)
+        count = of.count_at(k)
         values += [count / k, (count > 0).astype(np.float64), np.where(first <= k, 1.0 / first, 0.0), of.gains(k)]
     return values

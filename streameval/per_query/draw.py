@@ -63,18 +63,18 @@ def draw_rankings(
             null.
     """
     drawn_of, items, seed = how
-    rows = ManyRows.unlabelled(ranking, PerRanking(per=per))
+    rows = ManyRows.open_unlabelled(ranking, PerRanking(per=per))
     units, done = rows.rows.units, RowsDone(2 * rows.n_items, progress)
     numbers, waiting = np.empty(0, np.uint64), list[UInt64Array]()
     for unit, unit_numbers in each_unit(lambda unit: unique(_numbers(rows, unit)), units, ranking.threads):
         waiting.append(unit_numbers)
-        if sum(one.size for one in waiting) > max(1 << 20, numbers.size):
+        if sum(held.size for held in waiting) > max(1 << 20, numbers.size):
             numbers, waiting = unique(numbers, *waiting), []
             _refuse_many(numbers.nbytes, ranking.options.memory)
         done.rows(unit.rows)
     numbers = unique(numbers, *waiting)
     count = drawn_of(int(numbers.size))
-    chosen = _drawn(numbers, count, np.uint64(seed))
+    chosen = _draw_rankings(numbers, count, np.uint64(seed))
     top = _Top(chosen, items)
     for unit, part in each_unit(partial(top.rows_of, rows), units, ranking.threads):
         top.add(part)
@@ -104,7 +104,7 @@ def _refuse_many(size: int, memory: float) -> None:
                          "give more with --memory")  # fmt: skip
 
 
-def _drawn(numbers: UInt64Array, count: int, seed: np.uint64) -> UInt64Array:
+def _draw_rankings(numbers: UInt64Array, count: int, seed: np.uint64) -> UInt64Array:
     """Rankings whose hash with the seed is smallest, in this order: a uniform draw without replacement."""
     return numbers[np.argsort(_hashes(numbers, seed), kind="stable")[:count]]
 
@@ -144,7 +144,7 @@ class _Top:
             self._held, self._rows = [(number, key, position)], 0
 
     def _first(self) -> tuple[Int64Array, UInt64Array, Int64Array, Int64Array]:
-        number, key, position = (np.concatenate(one) for one in zip(*self._held, strict=True))
+        number, key, position = (np.concatenate(parts) for parts in zip(*self._held, strict=True))
         order = np.lexsort((position, position_hashes(position), key, number))
         number, key, position = number[order], key[order], position[order]
         starts = np.flatnonzero(np.append(True, number[1:] != number[:-1]))

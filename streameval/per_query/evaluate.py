@@ -12,7 +12,7 @@ from streameval.counting.labelled_rows import refuse_unreached_level
 from streameval.errors import InputError, OutsideError
 from streameval.per_query.adjacent import ApartError, adjacent
 from streameval.per_query.batches import HighGradeError, ManyRows, RowBatch
-from streameval.per_query.measured import Gathered, Measure, Measured, PassedOver, gathered
+from streameval.per_query.measured import Gathered, Measure, Measured, PassedOver, gather_parts
 from streameval.per_query.options import PerRanking
 from streameval.per_query.positives import never_returned, with_levels
 from streameval.per_query.scattered import PartedRankings
@@ -32,7 +32,7 @@ SinkOpener = Callable[[pa.Schema], Sink]
 
 @dataclass(frozen=True)
 class Found:
-    """What was found of many rankings.
+    """Results of many rankings.
 
     Attributes:
         how: How they were read, for people.
@@ -52,23 +52,21 @@ def evaluate_rankings(
     engine: Engine,
 ) -> Found:  # fmt: skip
     """Evaluate them; `opened` is what takes their rows, if any. Errors as in `streameval.exact`."""
-    rows = ManyRows.of(ranking, label, options)
+    rows = ManyRows.open(ranking, label, options)
     if not rows.n_items and options.positives is None:
         raise InputError("the ranking has no rows")
     try:
-        return _evaluated(ranking, rows, opened, progress, engine)
+        return _evaluate(ranking, rows, opened, progress, engine)
     except HighGradeError:
         if engine.placement == "on workers":
             raise
-        return _evaluated(ranking, with_levels(rows), opened, progress, engine)
+        return _evaluate(ranking, with_levels(rows), opened, progress, engine)
 
 
-def _evaluated(
-    ranking: Ranking, rows: ManyRows, opened: SinkOpener | None, progress: Progress, engine: Engine
-) -> Found:
-    options, beside = rows.options, list[RowBatch]()
+def _evaluate(ranking: Ranking, rows: ManyRows, opened: SinkOpener | None, progress: Progress, engine: Engine) -> Found:
+    options, unreturned = rows.options, list[RowBatch]()
     if options.positives is not None:
-        rows, beside = never_returned(rows)
+        rows, unreturned = never_returned(rows)
     measure = Measure(rows, keeps_rows=opened is not None)
     schema = measure.schema  # refused where names are taken
 
@@ -76,9 +74,9 @@ def _evaluated(
         return None if opened is None else opened(schema)
 
     def collect(parts: Iterator[Measured]) -> Gathered:
-        return _collected(rows.n_items, parts, sink())
+        return _collect(rows.n_items, parts, sink())
 
-    total, how = streamed(ranking, rows, beside, measure, collect, progress, engine)
+    total, how = measure_streamed(ranking, rows, unreturned, measure, collect, progress, engine)
     ranking.rows.check_unchanged()
     if options.level > 1 and not (total.sums.positives or total.sums.misses):
         refuse_unreached_level(replace(rows.rows, meaning=replace(options.words, relevant=options.relevant)))
@@ -86,8 +84,8 @@ def _evaluated(
     return Found(rows, total.sums, how, total.left, worst)
 
 
-def streamed(
-    ranking: Ranking, rows: ManyRows, beside: Sequence[RowBatch], measure: Measure,
+def measure_streamed(
+    ranking: Ranking, rows: ManyRows, unreturned: Sequence[RowBatch], measure: Measure,
     collect: Callable[[Iterator[Measured]], R], progress: Progress, engine: Engine = THREADS,
 ) -> tuple[R, str]:  # fmt: skip
     """Measure rankings: in one stream of this process if that can be, else parted.
@@ -99,20 +97,20 @@ def streamed(
         tuple: What `collect` made of it, and how the rows were read.
     """
     memory = ranking.options.memory * 1e9 * (1 - _BASE_MEMORY)
-    if not beside and engine.placement == "in process":
-        told = RowsDone(rows.n_items, progress)
+    if not unreturned and engine.placement == "in process":
+        rows_done = RowsDone(rows.n_items, progress)
         try:
-            parts = adjacent(rows, measure, ranking.threads, memory, told.rows)
+            parts = adjacent(rows, measure, ranking.threads, memory, rows_done.rows)
             return collect(parts), "one pass, rankings stored together"
         except ApartError:
             pass
-    job = PartedRankings(rows, beside, measure, ranking.threads, memory)
+    job = PartedRankings(rows, unreturned, measure, ranking.threads, memory)
     return collect(engine.run(job, progress)), job.how
 
 
-def _collected(n_items: int, parts: Iterator[Measured], sink: Sink | None) -> Gathered:
+def _collect(n_items: int, parts: Iterator[Measured], sink: Sink | None) -> Gathered:
     total = None
-    for part, table in gathered(parts):
+    for part, table in gather_parts(parts):
         total = part if total is None else total.plus(part)
         if sink is not None:
             sink(table)

@@ -73,7 +73,7 @@ def column_names(cuts: Sequence[int], optional: OptionalMeasures) -> list[str]:
 
 @dataclass(frozen=True)
 class Judgements:
-    """What was judged of some rankings; see `Rankings`.
+    """Judgements of some rankings; see `Rankings`.
 
     Attributes:
         judged (bool array): Rows whose item was judged.
@@ -84,7 +84,7 @@ class Judgements:
     judged: BoolArray = field(repr=False)
     unreturned: Int64Array = field(repr=False)
 
-    def placed(self, place: Int32Array, inside: int) -> Judgements:
+    def in_places(self, place: Int32Array, inside: int) -> Judgements:
         """Put the rows in their places, of which the first `inside` are of returned items."""
         judged = np.empty_like(self.judged)
         judged[place] = self.judged
@@ -117,32 +117,34 @@ class Rankings:
         """Some of the rankings; nothing is copied."""
         begin, end = int(self.starts[first]), int(self.starts[last])
         gone, left = int(self.missed[first]), int(self.missed[last])
-        known = self.judgements
-        if known is not None:
-            known = Judgements(known.judged[begin:end], known.unreturned[first:last])
+        judgements = self.judgements
+        if judgements is not None:
+            judgements = Judgements(judgements.judged[begin:end], judgements.unreturned[first:last])
         names = [name.slice(first, last - first) for name in self.names]
         return Rankings(self.keys[begin:end], self.labels[begin:end], self.items[begin:end],
                         self.starts[first : last + 1] - begin, self.missed[first : last + 1] - gone,
-                        self.never[gone:left], names, known)  # fmt: skip
+                        self.never[gone:left], names, judgements)  # fmt: skip
 
-    def judged_alone(self, known: Judgements) -> Rankings:
+    def judged_alone(self, judgements: Judgements) -> Rankings:
         """Give the same without the items that nobody judged."""
-        before = np.concatenate([[0], np.cumsum(known.judged)])
-        return replace(self, keys=self.keys[known.judged], labels=self.labels[known.judged], starts=before[self.starts])
+        before = np.concatenate([[0], np.cumsum(judgements.judged)])
+        return replace(
+            self, keys=self.keys[judgements.judged], labels=self.labels[judgements.judged], starts=before[self.starts]
+        )
 
     def from_level(self, level: int) -> Rankings:
         """Give the same with lower grades as no positives; those of judged items that were not returned stay judged."""
         labels, high = np.where(self.labels < level, np.uint8(0), self.labels), self.never >= level
-        before, known = np.concatenate([[0], np.cumsum(high)]), self.judgements
+        before, judgements = np.concatenate([[0], np.cumsum(high)]), self.judgements
         missed = before[self.missed]
-        if known is not None:
-            known = replace(known, unreturned=known.unreturned + np.diff(self.missed) - np.diff(missed))
-        return replace(self, labels=labels, missed=missed, never=self.never[high], judgements=known)
+        if judgements is not None:
+            judgements = replace(judgements, unreturned=judgements.unreturned + np.diff(self.missed) - np.diff(missed))
+        return replace(self, labels=labels, missed=missed, never=self.never[high], judgements=judgements)
 
 
 @dataclass(frozen=True)
 class PassedOver:
-    """What was left out.
+    """Counts of rows and rankings that were left out.
 
     Attributes:
         rows: Of the table of positives; see `never_returned.Named`.
@@ -176,7 +178,7 @@ class Lowest:
     names: list[pa.Array] = field(repr=False)
 
     @staticmethod
-    def of(facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Lowest:
+    def from_measures(facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Lowest:
         """Give those of some rankings."""
         size, precision = facts[:, 1] + facts[:, 2], values[:, one.AP, EXPECTED]
         candidates = np.flatnonzero(size)
@@ -190,7 +192,7 @@ class Lowest:
         """Give those of these rankings and others."""
         names = [pa.concat_arrays(both) for both in zip(self.names, other.names, strict=True)]
         facts, values = np.concatenate([self.facts, other.facts]), np.concatenate([self.values, other.values])
-        return Lowest.of(facts, values, names)
+        return Lowest.from_measures(facts, values, names)
 
 
 @dataclass(frozen=True)
@@ -213,9 +215,9 @@ class Measured:
     left: PassedOver = PassedOver()
 
     @staticmethod
-    def summed(parts: Iterator[Measured]) -> Measured:
+    def total(parts: Iterator[Measured]) -> Measured:
         """The sums and rows of all."""
-        kept, tables = zip(*gathered(parts), strict=True)
+        kept, tables = zip(*gather_parts(parts), strict=True)
         total = reduce(Gathered.plus, kept)
         facts, values = np.empty((0, 3), np.int64), np.empty((0, 0, 3))
         return Measured(facts, values, total.sums, pa.concat_tables(tables), total.lowest, total.left)
@@ -223,7 +225,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What is kept of some rankings, beside their rows: those of two shares of a list add up; see `Measured`."""
+    """Values kept of some rankings, besides their rows; those of two shares of a list add up (see `Measured`)."""
 
     sums: Sums
     lowest: Lowest
@@ -234,7 +236,7 @@ class Gathered:
         return Gathered(self.sums.plus(other.sums), self.lowest.plus(other.lowest), self.left.plus(other.left))
 
 
-def gathered(parts: Iterator[Measured]) -> Iterator[tuple[Gathered, pa.Table]]:
+def gather_parts(parts: Iterator[Measured]) -> Iterator[tuple[Gathered, pa.Table]]:
     """Give what is kept of each, and the rows of its rankings."""
     return ((Gathered(part.sums, part.lowest, part.left), part.table) for part in parts)
 
@@ -289,9 +291,9 @@ class Measure:
         metrics = [
             (name, pa.float64()) for name in column_names(self._rows.options.cutoffs, self._rows.options.optional)
         ]
-        taken = {name for name, _ in (*counts, *metrics)} & set(self._rows.options.per)
-        if taken:
-            raise InputError(f"--per={taken.pop()}: a column of rankings.parquet has that name", "rename the column")
+        clashes = {name for name, _ in (*counts, *metrics)} & set(self._rows.options.per)
+        if clashes:
+            raise InputError(f"--per={clashes.pop()}: a column of rankings.parquet has that name", "rename the column")
         return pa.schema([*self._rows.names, *counts, *metrics])
 
     @cached_property
@@ -307,20 +309,20 @@ class Measure:
             every = replace(rankings, keys=rankings.keys.copy(), labels=rankings.labels.copy())
             gains = self._values(every, self.cuts)[1][:, self._graded]
             rankings = rankings.from_level(self._level)
-        known = rankings.judgements
-        preference = None if known is None else self._preference(rankings, known)
-        judged = None if known is None else self._judged(rankings, known)
+        judgements = rankings.judgements
+        preference = None if judgements is None else self._preference(rankings, judgements)
+        judged = None if judgements is None else self._judged_metrics(rankings, judgements)
         facts, values = self._values(rankings, self.cuts)
         if preference is not None:
             values[:, one.BPREF] = preference
         if gains is not None:
             values[:, self._graded] = gains
-        return self.measured(facts, values, rankings.names, judged)
+        return self.tabulate(facts, values, rankings.names, judged)
 
     @property
     def _graded(self) -> list[int]:
         """Metrics that have every label as its gain."""
-        return [one.NDCG, *self._at(one.NDCG_AT)]
+        return [one.NDCG, *self._metric_rows(one.NDCG_AT)]
 
     def _values(self, rankings: Rankings, cuts: Int64Array) -> tuple[Int64Array, FloatArray]:
         """Facts and metrics of rankings, whose items may be put in order; in room of the thread that is used again."""
@@ -337,28 +339,28 @@ class Measure:
                 measure(keys, labels, starts, missed, cuts, self.tables, facts, values, others)
         return facts, values
 
-    def _preference(self, rankings: Rankings, known: Judgements) -> FloatArray:
+    def _preference(self, rankings: Rankings, judgements: Judgements) -> FloatArray:
         """bpref where not every item was judged: among those that were, with all judged others, returned or not.
 
         Returns:
             float64 array, shape (rankings, 3)
         """
-        facts, values = self._values(rankings.judged_alone(known), np.empty(0, np.int64))
+        facts, values = self._values(rankings.judged_alone(judgements), np.empty(0, np.int64))
         relevant, negatives = facts[:, 1] + facts[:, 2], facts[:, 0] - facts[:, 1]
         returned = np.minimum(negatives, relevant)
-        every = np.maximum(1, np.minimum(negatives + known.unreturned, relevant))
-        found = (facts[:, 1] / np.maximum(1, relevant))[:, None]
-        below: FloatArray = found - (found - values[:, one.BPREF]) * (returned / every)[:, None]
+        every = np.maximum(1, np.minimum(negatives + judgements.unreturned, relevant))
+        base = (facts[:, 1] / np.maximum(1, relevant))[:, None]
+        below: FloatArray = base - (base - values[:, one.BPREF]) * (returned / every)[:, None]
         return below
 
-    def _judged(self, rankings: Rankings, known: Judgements) -> FloatArray:
+    def _judged_metrics(self, rankings: Rankings, judgements: Judgements) -> FloatArray:
         """Metrics of what was judged in the place of what is positive, as of `_values`."""
-        keys, labels = rankings.keys.copy(), known.judged.astype(np.uint8)
+        keys, labels = rankings.keys.copy(), judgements.judged.astype(np.uint8)
         missed, never = np.zeros_like(rankings.missed), np.empty(0, np.uint8)
         as_labels = replace(rankings, keys=keys, labels=labels, missed=missed, never=never)
         return self._values(as_labels, self.cuts)[1].copy()
 
-    def _at(self, metric: int) -> list[int]:
+    def _metric_rows(self, metric: int) -> list[int]:
         """Rows of a metric at every cutoff."""
         return list(range(one.WHOLE + metric, one.WHOLE + one.AT_CUTOFF * self.cuts.size, one.AT_CUTOFF))
 
@@ -372,12 +374,14 @@ class Measure:
         following[:, : len(sets)] = np.stack(sets, axis=1)[:, :, None]
         following[:, len(sets)] = on_log_scale(values[:, one.AP])
         at_cutoffs, cuts = following[:, len(FOLLOWING) : at_end], self.cuts[:, None].astype(np.float64)
-        found = values[:, self._at(one.P_AT)] * cuts
+        hits = values[:, self._metric_rows(one.P_AT)] * cuts
         for i, beta in enumerate(_BETAS):
             weighted = cuts + beta**2 * relevant[:, None, None]
-            at_cutoffs[:, i :: len(FOLLOWING_AT)] = (1 + beta**2) * found / weighted
+            at_cutoffs[:, i :: len(FOLLOWING_AT)] = (1 + beta**2) * hits / weighted
         every = (np.minimum(items[:, None], self.cuts) / self.cuts)[:, :, None]
-        at_cutoffs[:, len(_BETAS) :: len(FOLLOWING_AT)] = every if judged is None else judged[:, self._at(one.P_AT)]
+        at_cutoffs[:, len(_BETAS) :: len(FOLLOWING_AT)] = (
+            every if judged is None else judged[:, self._metric_rows(one.P_AT)]
+        )
         following[:, at_end:] = self._optional_following(facts, values, judged)
         return np.concatenate([values[:, :-1], following, values[:, -1:]], axis=1)
 
@@ -398,7 +402,7 @@ class Measure:
             residuals = np.repeat((persistences ** facts[:, :1])[:, :, None], 3, axis=2)
         return np.concatenate([*means, residuals], axis=1)
 
-    def measured(
+    def tabulate(
         self, facts: Int64Array, values: FloatArray, names: list[pa.Array], judged: FloatArray | None = None
     ) -> Measured:
         """Make tables and sums of what the kernels found; `judged` is None where every item was."""
@@ -408,7 +412,9 @@ class Measure:
             values[:, averaged] = values[:, averaged, EXPECTED, None]
         values = self._with_following(facts, values, judged)
         table = self.table(facts, values, names) if self._keeps_rows else self._empty
-        return Measured(facts, values[:0], Sums.of(facts, values), table, Lowest.of(facts, values, names))
+        return Measured(
+            facts, values[:0], Sums.from_rankings(facts, values), table, Lowest.from_measures(facts, values, names)
+        )
 
     def table(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> pa.Table:
         """Make a table of rankings, with the schema `schema`."""
@@ -433,23 +439,23 @@ class Measure:
             gains = values[:, self._graded]
             facts, values = self._long(ranges(), grades, self._level)
             values[:, self._graded] = gains
-        return self.measured(facts, values, names)
+        return self.tabulate(facts, values, names)
 
     def _long(
         self, ranges: Iterator[RankedRange], grades: tuple[Int64Array, Int64Array], level: int
     ) -> tuple[Int64Array, FloatArray]:
         out, state = np.zeros((1, self._metrics + one.AT_CUTOFF * self.cuts.size + 1, 3)), np.zeros(one.STATE)
         returned, never = (_counts_from(level, counts) for counts in grades)
-        found, missed = int(returned[1:].sum()), int(never[1:].sum())
+        returned_positives, missed = int(returned[1:].sum()), int(never[1:].sum())
         for keys, labels, histogram in ranges:
             if histogram is not None:
                 histogram = _counts_from(level, histogram)
-                one.add_tied(histogram, found + missed, state, self.cuts, self.tables, out[0])
+                one.add_tied(histogram, returned_positives + missed, state, self.cuts, self.tables, out[0])
             else:
                 labels = np.where(labels < level, np.uint8(0), labels)
-                one.add_items(keys, labels, found + missed, state, self.cuts, self.tables, out[0])
+                one.add_items(keys, labels, returned_positives + missed, state, self.cuts, self.tables, out[0])
         one.finish(returned + never, int(returned[0]), state, self.cuts, self.tables, out[0])
-        return np.array([[returned.sum(), found, missed]]), out
+        return np.array([[returned.sum(), returned_positives, missed]]), out
 
     def _refuse_repeated(self, rankings: Rankings) -> None:
         with small(rankings.items.size):
@@ -465,7 +471,7 @@ class Measure:
 
     def adjacent(self, batch: RowBatch, low: Words, starts: Int64Array) -> Rankings:
         """Make rankings of rows that lie together: of each, what tells it apart (`RowBatch.low`), and its first row."""
-        names = self._rows.named(low, batch.table, starts)
+        names = self._rows.names_of(low, batch.table, starts)
         edges = np.append(starts, batch.rows)
         nothing = np.zeros(starts.size + 1, np.int64)
         never = np.empty(0, np.uint8)
@@ -486,7 +492,7 @@ class Measure:
         number = np.repeat(np.arange(rankings.starts.size - 1), np.diff(rankings.starts))
         order = np.lexsort((rank, rankings.keys, number))
         keys = np.arange(order.size).astype(np.uint64)
-        known = rankings.judgements
-        if known is not None:
-            known = replace(known, judged=known.judged[order])
-        return replace(rankings, keys=keys, labels=rankings.labels[order], judgements=known)
+        judgements = rankings.judgements
+        if judgements is not None:
+            judgements = replace(judgements, judged=judgements.judged[order])
+        return replace(rankings, keys=keys, labels=rankings.labels[order], judgements=judgements)

@@ -28,7 +28,7 @@ _MEANS = (*_SHARES, "dcg", "ndcg", "recall", "map")
 
 @dataclass(frozen=True)
 class PerRanking:
-    """How a list of many rankings is evaluated.
+    """Options of evaluating a list of many rankings.
 
     Attributes:
         relevant: From which label on an item is positive (>=2.5 is >=3); nDCG takes every label as a gain.
@@ -91,7 +91,7 @@ class PerRanking:
     @property
     def optional(self) -> OptionalMeasures:
         """Measures that `at` names beside cutoffs."""
-        return OptionalMeasures.of(text for text in self.at if _is_measure(text))
+        return OptionalMeasures.parse(text for text in self.at if _is_measure(text))
 
     @property
     def words(self) -> LabelMeaning:
@@ -124,11 +124,11 @@ class OptionalMeasures:
     persistences: tuple[Decimal, ...] = ()
 
     @staticmethod
-    def of(asked: Iterable[str]) -> OptionalMeasures:
+    def parse(measures: Iterable[str]) -> OptionalMeasures:
         """Read them; an `InputError` where one is no such measure, or there are too many."""
         recalls, persistences = set[Decimal](), set[Decimal]()
         eleven = False
-        for question in map(_measure, asked):
+        for question in map(_measure, measures):
             if rank_biased := _RANK_BIASED.fullmatch(question.metric):
                 persistences.add(Decimal(rank_biased[1]))
             eleven = eleven or question.metric == ELEVEN_POINTS
@@ -141,7 +141,7 @@ class OptionalMeasures:
         return OptionalMeasures(tuple(sorted(recalls)), eleven, tuple(sorted(persistences)))
 
     @property
-    def asked(self) -> list[str]:
+    def question_texts(self) -> list[str]:
         """All as they are asked for; those of the eleven recalls by the name of their mean."""
         apart = (recall for recall in self.recalls if not (self.eleven and 10 * recall % 1 == 0))
         at_recalls = [f"precision@recall:{plain(recall)}" for recall in apart]
@@ -151,12 +151,12 @@ class OptionalMeasures:
     def names(self) -> list[tuple[str, str]]:
         """Metric and argument of each, in the order of the kernel's rows."""
         return [*(("precision_at_recall", plain(recall)) for recall in self.recalls),
-                *((rank_biased(one), "") for one in self.persistences)]  # fmt: skip
+                *((rank_biased(persistence), "") for persistence in self.persistences)]  # fmt: skip
 
     @property
     def following(self) -> list[tuple[str, str]]:
         """Metric and argument of what follows from them: the eleven-point mean, and the residual of each RBP."""
-        residuals = [(f"{rank_biased(one)}_residual", "") for one in self.persistences]
+        residuals = [(f"{rank_biased(persistence)}_residual", "") for persistence in self.persistences]
         return [*[(ELEVEN_POINTS, "")] * self.eleven, *residuals]
 
 
@@ -168,9 +168,9 @@ def _is_measure(text: str) -> bool:
 def _measure(text: str) -> Question:
     """Read an entry of `at` that is no cutoff."""
     question = Question.of(text)
-    known = question.metric == ELEVEN_POINTS or _RANK_BIASED.fullmatch(question.metric) is not None
+    is_supported = question.metric == ELEVEN_POINTS or _RANK_BIASED.fullmatch(question.metric) is not None
     at_recalls = question.metric == "precision" and {cutoff.kind for cutoff in question.cutoffs} == {"recall"}
-    if question != question.measure or not (at_recalls or (known and not question.cutoffs)):
+    if question != question.measure or not (at_recalls or (is_supported and not question.cutoffs)):
         raise InputError(
             f"--at is {text!r}, not a whole number from 1", "cutoffs, or iprec@0.1, 11pt, rbp@0.8, separated by commas"
         )
@@ -203,7 +203,7 @@ def cutoffs_of(at: tuple[str, ...]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class RankingsDraw:
-    """How rankings are drawn from a list that holds many, without replacement; each from its first item on.
+    """Options of drawing rankings without replacement from a list of many; each from its first item on.
 
     Attributes:
         questions: Cutoffs whose means are bounded together, of each ranking the items up to the last of them labelled;

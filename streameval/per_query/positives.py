@@ -56,13 +56,13 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[RowBatch]]:
     judged = holds_judgements(rows.options.positives)
     try:
         with for_a_while(rows.options.positives, RankingOptions()) as source:
-            found, beside = _read_all(rows, open_ranking(source))
+            list_rows, batches = _read_all(rows, open_ranking(source))
     except NoRowsError:  # every positive was returned
         if judged:
             raise
         return rows, []
-    judged = judged or any(np.any(one.labels == NEVER) for one in beside)
-    return replace(found, judged=judged and rows.options.key is not None), beside
+    judged = judged or any(np.any(batch.labels == NEVER) for batch in batches)
+    return replace(list_rows, judged=judged and rows.options.key is not None), batches
 
 
 def with_levels(rows: ManyRows) -> ManyRows:
@@ -70,9 +70,9 @@ def with_levels(rows: ManyRows) -> ManyRows:
     label, levels = rows.rows.label, {0} | levels_of(rows.rows.units, rows.rows.label, rows.options.words)
     if rows.options.positives is not None:
         with suppress(NoRowsError), for_a_while(rows.options.positives, RankingOptions()) as source:
-            beside = open_ranking(source)
-            if label in beside.columns():
-                levels |= levels_of(beside.rows.units(label), label, rows.options.words)
+            positives = open_ranking(source)
+            if label in positives.columns():
+                levels |= levels_of(positives.rows.units(label), label, rows.options.words)
     return replace(rows, levels=tuple(sorted(levels)))
 
 
@@ -89,7 +89,7 @@ def _read_all(rows: ManyRows, opened: Ranking) -> tuple[ManyRows, list[RowBatch]
         refuse_other_type(opened, kind, lambda name: rows.rows.units[0].read([name]))
     graded = rows.rows.label in columns
     batches = [_read(rows, unit, kinds, graded) for unit in opened.rows.units(options.per[0])]
-    return replace(rows, ungraded=not graded and any(one.rows for one in batches)), batches
+    return replace(rows, ungraded=not graded and any(batch.rows for batch in batches)), batches
 
 
 def refuse_unexplained(there: Iterable[str], names: Collection[str | None], label: str) -> None:
@@ -116,7 +116,7 @@ def refuse_other_type(opened: Ranking, wanted: pa.Field, listed: Callable[[str],
 
 def read_names(unit: Unit, kinds: list[pa.Field]) -> pa.Table:
     """Decode columns of names, as they are typed in the list."""
-    names = [one.name for one in kinds]
+    names = [kind.name for kind in kinds]
     return as_keys(unit.read(names).select(names), pa.schema(kinds), unit.place)
 
 
@@ -144,7 +144,7 @@ def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Ro
 
 @dataclass(frozen=True)
 class Named:
-    """What the table of positives says of some rows, its own among them.
+    """Rows of the table of positives that concern some rankings, with their numbers.
 
     Attributes:
         again (bool array): Rows of the table whose item the ranking returned, or that name it again.
@@ -157,7 +157,7 @@ class Named:
     judged: BoolArray = field(repr=False)
 
     @staticmethod
-    def of(batch: RowBatch, which: Int32Array) -> Named:
+    def from_batch(batch: RowBatch, which: Int32Array) -> Named:
         """Of rows, and the number of each one's ranking; a row that is positive was judged, whoever says so."""
         never = (batch.labels & NEVER) > 0
         again: BoolArray = np.zeros(batch.rows, np.bool_)
@@ -215,11 +215,11 @@ def read_pool(
         InputError: A column that is not there, of another type than in the list, or with nulls; a column of the table
             that names neither ranking nor item, and is not that of grades.
     """
-    (item, label), count, given = how, int(plan.parameters["rankings"]), plan.notes["per"]
-    kinds, drawn = _drawn(plan)
+    (item, label), count, per = how, int(plan.parameters["rankings"]), plan.notes["per"]
+    kinds, drawn = _drawn_names(plan)
     items = pa.table({})
     if item is not None:
-        refuse_ambiguous_item(item, given)
+        refuse_ambiguous_item(item, per)
         columns = () if selection is None else selection.column_names
         if selection is None or item not in columns:
             raise InputError(f"the selected items have no column '{item}'",
@@ -234,8 +234,8 @@ def read_pool(
     drawn_rows, matched = table.num_rows, None
     if item is not None and selection is not None:
         table = table.select([_NUMBER, item]).group_by([_NUMBER, item]).aggregate([])
-        labelled = _labelled(plan, selection, labels, kinds[-1])
-        matched = {**_matched(table, labelled, item), "again": drawn_rows - table.num_rows}
+        labelled = _labelled_items(plan, selection, labels, kinds[-1])
+        matched = {**_match_counts(table, labelled, item), "again": drawn_rows - table.num_rows}
         table = table.join(labelled, [_NUMBER, item], join_type="left anti")
     beyond = np.bincount(table.column(_NUMBER).to_numpy(), minlength=count)
     return Pool(beyond, complete, rows, drawn_rows, matched)
@@ -254,11 +254,11 @@ def _positives_of(
     for kind in kinds:
         if kind.name not in there:
             raise InputError(f"{PLACE} has no column '{kind.name}'", did_you_mean(kind.name, there))
-    given = [name for name in drawn.column_names if name != _NUMBER]
-    kinds = [_as_stored(opened, kind) if kind.name in given else kind for kind in kinds]
+    named_by = [name for name in drawn.column_names if name != _NUMBER]
+    kinds = [_as_stored(opened, kind) if kind.name in named_by else kind for kind in kinds]
     for kind in kinds:
-        refuse_other_type(opened, kind, lambda name: (drawn if name in given else items).select([name]))
-    refuse_unexplained(there, [one.name for one in kinds], label)
+        refuse_other_type(opened, kind, lambda name: (drawn if name in named_by else items).select([name]))
+    refuse_unexplained(there, [kind.name for kind in kinds], label)
     rows, tables = 0, []
     for unit in opened.rows.units(kinds[0].name):
         positives = read_names(unit, kinds)
@@ -268,8 +268,8 @@ def _positives_of(
                 pa.array(are_positive(unit.read([label]).column(0), label, unit.place, GRADED))
             )
         rows += positives.num_rows
-        positives = pa.table([in_plain_values(one) for one in positives.columns], positives.column_names)
-        tables.append(positives.join(drawn, given, join_type="inner"))
+        positives = pa.table([in_plain_values(column) for column in positives.columns], positives.column_names)
+        tables.append(positives.join(drawn, named_by, join_type="inner"))
     return rows, pa.concat_tables(tables)
 
 
@@ -279,7 +279,7 @@ def _as_stored(opened: Ranking, kind: pa.Field) -> pa.Field:
     return kind if is_plain(stored) or kind.type != pa.large_string() else pa.field(kind.name, stored)
 
 
-def _labelled(plan: Plan, selection: pa.Table, labels: Labels, item: pa.Field) -> pa.Table:
+def _labelled_items(plan: Plan, selection: pa.Table, labels: Labels, item: pa.Field) -> pa.Table:
     """Number of its ranking, name and label of each item to label."""
     at = np.searchsorted(plan.ranks, selection.column("rank").to_numpy())
     number = plan.table.column("stratum").take(pa.array(at)).cast(pa.int64())
@@ -287,7 +287,7 @@ def _labelled(plan: Plan, selection: pa.Table, labels: Labels, item: pa.Field) -
     return pa.table([number, names, labels.label[at]], names=[_NUMBER, item.name, _LABEL])
 
 
-def _matched(table: pa.Table, labelled: pa.Table, item: str) -> dict[str, int]:
+def _match_counts(table: pa.Table, labelled: pa.Table, item: str) -> dict[str, int]:
     """Say how far the table and the labels are about the same items; see `Pool`."""
     named = labelled.join(table, [_NUMBER, item], join_type="left semi").column(_LABEL)
     counts = {"positive": (labelled.column(_LABEL), 1), "named": (named, 1), "denied": (named, 0)}
@@ -297,21 +297,21 @@ def _matched(table: pa.Table, labelled: pa.Table, item: str) -> dict[str, int]:
 def ranking_names(plan: Plan) -> dict[str, pa.Array]:
     """Values of the columns that name the rankings that were drawn, in the order of the draw."""
     first = np.unique(plan.table.column("stratum").to_numpy(), return_index=True)[1]
-    names = [json.loads(one) for one in plan.table.column("ranking").take(pa.array(first)).to_pylist()]
-    return {name: _typed(values) for name, values in zip(plan.notes["per"], zip(*names, strict=True), strict=True)}
+    names = [json.loads(name) for name in plan.table.column("ranking").take(pa.array(first)).to_pylist()]
+    return {name: _as_typed(values) for name, values in zip(plan.notes["per"], zip(*names, strict=True), strict=True)}
 
 
-def _typed(values: Sequence[Any]) -> pa.Array:
+def _as_typed(values: Sequence[Any]) -> pa.Array:
     """An array of the type of the values; of whole numbers beyond 64 bits with a sign, that without."""
-    wide = any(isinstance(one, int) and one >= 1 << 63 for one in values)
+    wide = any(isinstance(value, int) and value >= 1 << 63 for value in values)
     return pa.array(values, pa.uint64() if wide else None)
 
 
-def _drawn(plan: Plan) -> tuple[list[pa.Field], pa.Table]:
+def _drawn_names(plan: Plan) -> tuple[list[pa.Field], pa.Table]:
     """Names of the rankings that were drawn, with their numbers, and the types of the names."""
-    columns = {name: one.cast(stored_type(one.type)) for name, one in ranking_names(plan).items()}
+    columns = {name: column.cast(stored_type(column.type)) for name, column in ranking_names(plan).items()}
     number = pa.array(unique(plan.table.column("stratum").to_numpy()).astype(np.int64))
-    return [pa.field(name, one.type) for name, one in columns.items()], pa.table({**columns, _NUMBER: number})
+    return [pa.field(name, column.type) for name, column in columns.items()], pa.table({**columns, _NUMBER: number})
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ class Positives:
     place: Int64Array = field(repr=False)
     count: int
 
-    def found(self, k: int | None = None) -> FloatArray:
+    def count_at(self, k: int | None = None) -> FloatArray:
         """Tell how many are among the first k items; without k, among all that are labelled."""
         inside = slice(None) if k is None else self._inside(k)
         counts: FloatArray = np.bincount(self.number[inside], minlength=self.count).astype(np.float64)
@@ -367,17 +367,19 @@ def pooled_values(
     low: list[FloatArray] = []
     high: list[FloatArray] = []
     fewest, most = of
-    least, greatest = fewest.found() + pool.beyond, most.found() + pool.beyond
+    least, greatest = fewest.count_at() + pool.beyond, most.count_at() + pool.beyond
     for k in cutoffs:
-        inside = fewest.found(k), most.found(k)
+        inside = fewest.count_at(k), most.count_at(k)
         recall = _ratio(inside[1], inside[1] + least - inside[0])
         ideal = np.concatenate([[0.0], np.cumsum(discounts(k))])
-        best, worst = (ideal[np.minimum(one, k).astype(np.int64)] for one in (np.maximum(least, 1), greatest))
+        best, worst = (
+            ideal[np.minimum(positives, k).astype(np.int64)] for positives in (np.maximum(least, 1), greatest)
+        )
         high += [recall, np.minimum(_ratio(most.precisions(k), np.maximum(least, 1)), recall),
                  np.minimum(_ratio(most.gains(k), best), 1.0)]  # fmt: skip
         lowest = [_ratio(inside[0], inside[0] + greatest - inside[1]), _ratio(fewest.precisions(k), greatest),
                 _ratio(fewest.gains(k), worst)]  # fmt: skip
-        low += lowest if pool.complete else [np.zeros(one.size) for one in lowest]
+        low += lowest if pool.complete else [np.zeros(values.size) for values in lowest]
     return low, high
 
 

@@ -1,4 +1,4 @@
-"""What a judge's column predicts of every ranking of a list: read once, before there are labels."""
+"""Predictions of every ranking of a list from a judge's column: read once, before there are labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streameval.kernels import predictions as one
 from streameval.kernels.tied_items import discounts
 from streameval.kernels.words import Words
 from streameval.per_query.batches import NOTHING, ManyRows, RowBatch
-from streameval.per_query.evaluate import streamed
+from streameval.per_query.evaluate import measure_streamed
 from streameval.per_query.measured import Lowest, Measure, Measured, RankedRange, Rankings
 from streameval.per_query.options import PerRanking
 from streameval.per_query.sums import Sums
@@ -31,7 +31,7 @@ METRICS = ("precision_at", "success_at", "reciprocal_rank_at", "dcg_at")  # in t
 
 @dataclass(frozen=True)
 class Predictions:
-    """What is predicted of every metric at every cutoff, cutoff by cutoff: numbers in [0, 1].
+    """Predictions of every metric at every cutoff, cutoff by cutoff: numbers in [0, 1].
 
     Attributes:
         sums, least, greatest (float64 arrays, shape (metrics,)): Of all rankings.
@@ -44,7 +44,7 @@ class Predictions:
     drawn: FloatArray = field(repr=False)
 
 
-def predicted(
+def predict_all(
     ranking: Ranking, judge: str, of: tuple[Sequence[str], Sequence[int]], drawn: UInt64Array, progress: Progress
 ) -> Predictions:
     """Predict from a judge's column, in one pass where rankings are stored together; else they are parted first.
@@ -57,7 +57,7 @@ def predicted(
         InputError: No such column; a value that is none of a judge, or missing.
     """
     per, cutoffs = of
-    plain = ManyRows.of(ranking, judge, PerRanking(per=tuple(per), at=tuple(map(str, cutoffs))))
+    plain = ManyRows.open(ranking, judge, PerRanking(per=tuple(per), at=tuple(map(str, cutoffs))))
     rows = JudgedRows(**vars(plain))
     order = np.argsort(drawn)
     drawn_numbers, count = drawn[order], len(METRICS) * len(cutoffs)
@@ -74,16 +74,16 @@ def predicted(
             of_drawn[order[at[here]]] = values[here]
         return Predictions(sums, least, greatest, of_drawn)
 
-    predictions, _ = streamed(ranking, rows, [], Predict(rows), collect, progress)
+    predictions, _ = measure_streamed(ranking, rows, [], Predict(rows), collect, progress)
     return predictions
 
 
-def with_predictions(plan: Plan, column: str, known: Predictions, cutoffs: Sequence[int]) -> Plan:
+def with_predictions(plan: Plan, column: str, predictions: Predictions, cutoffs: Sequence[int]) -> Plan:
     """Give a plan what a judge's column predicts; from here on `plan_id` covers it."""
     number, table = plan.table.column("stratum").to_numpy(), plan.table
     for m, (name, k) in enumerate((name, k) for k in cutoffs for name in METRICS):
-        table = table.append_column(f"predicted_{name}_{k}", pa.array(known.drawn[number, m]))
-    sides = {side: getattr(known, side).tolist() for side in ("sums", "least", "greatest")}
+        table = table.append_column(f"predicted_{name}_{k}", pa.array(predictions.drawn[number, m]))
+    sides = {side: getattr(predictions, side).tolist() for side in ("sums", "least", "greatest")}
     return replace(plan, table=table).with_notes(predictions={"column": column, **sides})
 
 
@@ -115,7 +115,7 @@ class JudgedRows(ManyRows):
         answers = np.rint(values.astype(np.float64) * one.YES).astype(np.uint8)
         return RowBatch(low, NOTHING, self._keys(unit), answers, NOTHING, pa.table({}))
 
-    def named(self, low: Words, table: pa.Table, rows: Int64Array | Int32Array) -> list[pa.Array]:
+    def names_of(self, low: Words, table: pa.Table, rows: Int64Array | Int32Array) -> list[pa.Array]:
         """Numbers of rankings."""
         return [pa.array(low.astype(np.uint64))]
 
@@ -135,7 +135,7 @@ class Predict(Measure):
         out = np.empty((sizes.size, one.METRICS * self.cuts.size))
         keys = rankings.keys.astype(np.uint64, copy=False)
         one.predict(keys, rankings.labels, rankings.starts, self.cuts, self.summed_discounts, out)
-        return _measured(sizes, out, rankings.names)
+        return _predict_part(sizes, out, rankings.names)
 
     def long(
         self, ranges: Callable[[], Iterator[RankedRange]], grades: tuple[Int64Array, Int64Array], names: list[pa.Array]
@@ -152,9 +152,9 @@ class Predict(Measure):
             if state[one.ITEMS] >= self.cuts[-1]:
                 break
         one.end(self.cuts, self.summed_discounts, state, out[0])
-        return _measured(np.array([grades[0].sum()]), out, names)
+        return _predict_part(np.array([grades[0].sum()]), out, names)
 
 
-def _measured(sizes: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
+def _predict_part(sizes: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
     table = pa.table(names, names=["number"])
     return Measured(sizes.reshape(-1, 1), values[:, :, None], Sums.nothing(0), table, Lowest(sizes[:0], values[:0], []))

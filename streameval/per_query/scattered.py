@@ -90,7 +90,7 @@ class Parts:
         columns = {name: values for name in ARRAYS if (values := getattr(batch, name)).size}
         if batch.rows and batch.low.max() <= _SMALL:
             columns["low"] = batch.low.astype(np.uint32)
-        self._kept.add_rows(_part(batch, self.bits, self.salt, self.taken), columns, batch.table)
+        self._kept.add_rows(_parts_of_rows(batch, self.bits, self.salt, self.taken), columns, batch.table)
         return batch.rows
 
     @property
@@ -102,12 +102,12 @@ class Parts:
         """Parts that have rows, in the order in which their rankings are told."""
         return [part for part in backwards(self.bits).tolist() if self.sizes[part]]
 
-    def again(self, part: int, room: Room) -> Parts:
+    def part_further(self, part: int, room: Room) -> Parts:
         """Part the rows of a part, by the next bits of the digit, or by the next digit."""
-        taken, salt = self.taken + self.bits, self.salt
-        if taken == DIGIT:
-            taken, salt = 0, mix_each(np.array([salt]))[0]
-        parts = Parts(min(room.bits(int(self.sizes[part])), DIGIT - taken), salt, room.spill, taken)
+        bits_used, salt = self.taken + self.bits, self.salt
+        if bits_used == DIGIT:
+            bits_used, salt = 0, mix_each(np.array([salt]))[0]
+        parts = Parts(min(room.bits(int(self.sizes[part])), DIGIT - bits_used), salt, room.spill, bits_used)
         for batch in self.pieces(part):
             parts.add(batch)
         return parts
@@ -116,16 +116,16 @@ class Parts:
         """Rows of a part, as they were kept."""
         return (_batch(rows) for rows in self._kept.pieces(part))
 
-    def whole(self, part: int) -> RowBatch:
+    def read_part(self, part: int) -> RowBatch:
         """All rows of a part, of which there are some."""
         return _batch(self._kept.whole(part))
 
 
-def _part(batch: RowBatch, bits: int, salt: np.uint64 = _SALT, taken: int = 0) -> Int32Array:
+def _parts_of_rows(batch: RowBatch, bits: int, salt: np.uint64 = _SALT, bits_used: int = 0) -> Int32Array:
     """Find the part of each row, until this thread asks again."""
     part = own_room(batch.rows, "parts").view(np.int32)[: batch.rows]
     with small(batch.rows):
-        parts_of(batch.low.astype(np.uint64, copy=False), salt, taken, bits, part)
+        parts_of(batch.low.astype(np.uint64, copy=False), salt, bits_used, bits, part)
     return part
 
 
@@ -135,7 +135,7 @@ def _batch(rows: PartRows) -> RowBatch:
 
 @dataclass(frozen=True)
 class Room:
-    """What parting may use.
+    """Memory and disk that parting may use.
 
     Attributes:
         most_rows: Of a part that is measured at once.
@@ -146,7 +146,7 @@ class Room:
     most_rows: int
 
     @staticmethod
-    def of(spill: Spill, threads: int, memory: float) -> Room:
+    def for_memory(spill: Spill, threads: int, memory: float) -> Room:
         """For so many bytes."""
         return Room(spill, threads, max(1 << 10, int(memory / (threads + 1) / _BYTES_PER_ROW)))
 
@@ -183,15 +183,15 @@ class PartedRankings(Job[Measured]):
 
     def run_local(self, progress: Progress) -> Iterator[Measured]:
         """See `Job.run_local`; progress is told of rows that were parted, and once more when they were measured."""
-        rows, told = self.rows, RowsDone(2 * self.rows.n_items, progress)
+        rows, rows_done = self.rows, RowsDone(2 * self.rows.n_items, progress)
         with temporary_folder("streameval-work") as folder, ScratchFile(folder / "rows") as file:
-            room = Room.of(Spill(file, _SPILL * self.memory), self.threads, (1 - _SPILL) * self.memory)
+            room = Room.for_memory(Spill(file, _SPILL * self.memory), self.threads, (1 - _SPILL) * self.memory)
             parts = Parts(room.bits(rows.n_items), _SALT, room.spill)
             for batch in self.beside:
                 parts.add(batch)
             for unit, _ in each_unit(lambda unit: parts.add(rows.read(unit)), self.units, room.threads):
-                told.rows(unit.rows)
-            yield from _measured(parts, rows, self.measure, room, told.rows)
+                rows_done.rows(unit.rows)
+            yield from _measure_part(parts, rows, self.measure, room, rows_done.rows)
             self.how = "parted by ranking" + (" through a scratch file" if file.size else "")
 
     def for_workers(self) -> OnWorkers[Measured]:
@@ -208,28 +208,28 @@ class PartedRankings(Job[Measured]):
         """See `OnWorkers`: a piece is what a unit, or what lies beside, has of a part."""
         for unit in units:
             batch = unit if isinstance(unit, RowBatch) else self.rows.read(unit)
-            place, edges = placed_by(_part(batch, self._bits), 1 << self._bits)
+            place, edges = placed_by(_parts_of_rows(batch, self._bits), 1 << self._bits)
             order = order_of(place)
-            told = backwards(self._bits).tolist()
-            for part, (begin, end) in zip(told, pairwise(edges.tolist()), strict=True):
+            numbers = backwards(self._bits).tolist()
+            for part, (begin, end) in zip(numbers, pairwise(edges.tolist()), strict=True):
                 if begin < end:
-                    yield part, part + 1, batch.taken(order[begin:end])
+                    yield part, part + 1, batch.rows_at(order[begin:end])
 
     def reduce(self, pieces: Iterator[RowBatch]) -> Measured:
         """Measure all rows of a part."""
-        parts = measured_part(RowBatch.joined(list(pieces)), self._bits, self.rows, self.measure)
-        return Measured.summed(parts)
+        parts = measured_part(RowBatch.concatenate(list(pieces)), self._bits, self.rows, self.measure)
+        return Measured.total(parts)
 
 
-def _measured(
+def _measure_part(
     parts: Parts, rows: ManyRows, measure: Measure, room: Room, done: Callable[[int], None]
 ) -> Iterator[Measured]:
     def small_part(part: int) -> list[Measured]:
-        return list(measured_part(parts.whole(part), parts.known_bits, rows, measure))
+        return list(measured_part(parts.read_part(part), parts.known_bits, rows, measure))
 
     def large_part(part: int) -> Iterator[Measured]:
         if not _is_one(parts, part):
-            return _measured(parts.again(part, room), rows, measure, room, done)
+            return _measure_part(parts.part_further(part, room), rows, measure, room, done)
         long = _measure_long(partial(parts.pieces, part), rows, measure, room.spill, room.most_rows)
         done(int(long.facts[:, 0].sum()))
         return iter([long])
@@ -285,7 +285,7 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
     with small(2 * batch.rows):
         count = gather(batch.low, batch.high, bits, which, first)
     first = _told_in_order(batch, which, first[:count])
-    of_part = Named.of(batch, which)
+    of_part = Named.from_batch(batch, which)
     kept, judged = ~of_part.again, None
     # judgements of what was returned are no rows too many: they say that it was judged
     left = PassedOver(int(np.sum((of_part.twice if rows.judged else of_part.again) & (batch.labels != NEVER))))
@@ -297,17 +297,17 @@ def measured_part(batch: RowBatch, bits: int, rows: ManyRows, measure: Measure) 
         unreturned = kept & (batch.labels == NEVER)  # judged, and no positive
         kept &= ~unreturned
         judged = Judgements(of_part.judged[kept], np.bincount(which[unreturned], minlength=count))
-    names = rows.named(batch.low[first], batch.table, first)
+    names = rows.names_of(batch.low[first], batch.table, first)
     if not kept.all():
-        batch, which = batch.taken(np.flatnonzero(kept)), which[kept]
+        batch, which = batch.rows_at(np.flatnonzero(kept)), which[kept]
     starts, missed, place = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64), which
     with small(2 * batch.rows):
         place_rows(place, batch.labels, starts, missed)
-    keys, labels, items = (put(one, place[: one.size]) for one in (batch.keys, batch.labels, batch.items))
+    keys, labels, items = (put(column, place[: column.size]) for column in (batch.keys, batch.labels, batch.items))
     inside = int(starts[-1])
     gathered = Rankings(
         keys[:inside], labels[:inside], items[:inside], starts, missed, labels[inside:] & np.uint8(127),
-        names, judged and judged.placed(place, inside),
+        names, judged and judged.in_places(place, inside),
     )  # fmt: skip
     if rows.options.ties == "trec_eval":
         items_named = batch.table.column(str(rows.options.key)).take(pa.array(order_of(place)[:inside]))
@@ -339,14 +339,14 @@ def _measure_long(
     returned, never = np.zeros(GRADES, np.int64), np.zeros(GRADES, np.int64)
     names = None
     for batch in pieces():
-        names = names or rows.named(batch.low[:1], batch.table, np.array([0]))
+        names = names or rows.names_of(batch.low[:1], batch.table, np.array([0]))
         inside = batch.labels < NEVER
         returned += np.bincount(batch.labels[inside], minlength=GRADES)
         never += np.bincount(batch.labels[~inside] & ~NEVER, minlength=GRADES)
-    return measure.long(lambda: _ranges(_returned(pieces), spill, most_rows), (returned, never), names or [])
+    return measure.long(lambda: _ranges(_returned_items(pieces), spill, most_rows), (returned, never), names or [])
 
 
-def _returned(pieces: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[tuple[UInt64Array, UInt8Array]]]:
+def _returned_items(pieces: Callable[[], Iterator[RowBatch]]) -> Callable[[], Iterator[tuple[UInt64Array, UInt8Array]]]:
     def items() -> Iterator[tuple[UInt64Array, UInt8Array]]:
         for batch in pieces():
             returned = batch.labels < NEVER
@@ -373,11 +373,11 @@ def _ranges(items: RowPieces, spill: Spill, most_rows: int) -> Iterator[RankedRa
     else:
         step = max(1, size // _SAMPLE)
         sample = np.concatenate([np.array([low, high], np.uint64), *(keys[::step] for keys, _ in items())])
-        for part in _parted(items, KeyRanges.of(sample, size, most_rows), spill):
+        for part in _part_rows(items, KeyRanges.of(sample, size, most_rows), spill):
             yield from _ranges(part, spill, most_rows)
 
 
-def _parted(items: RowPieces, by: KeyRanges, spill: Spill) -> list[RowPieces]:
+def _part_rows(items: RowPieces, by: KeyRanges, spill: Spill) -> list[RowPieces]:
     count = int(by.part[-1]) + 1
     parts = PartedSpill(spill, count)
     for keys, labels in items():

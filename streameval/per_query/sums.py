@@ -1,4 +1,4 @@
-"""What is kept of all rankings: sums of their metrics without rounding, so that no order of adding changes a mean."""
+"""Sums over all rankings: exact, so that no order of adding changes a mean."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Sums:
         return Sums(0, 0, 0, 0, 0, total, defined, squares, *sizes, np.zeros((metrics, BINS), np.int64))
 
     @staticmethod
-    def of(facts: Int64Array, values: FloatArray) -> Sums:
+    def from_rankings(facts: Int64Array, values: FloatArray) -> Sums:
         """Of some rankings; see `kernels.segments.measure`."""
         empty = Sums.nothing(values.shape[1] - 1)
         with small(2 * values.size):
@@ -59,22 +59,22 @@ class Sums:
 
     def sum(self, metric: int, side: int) -> float:
         """Sum of a metric over all rankings where it is defined: what is 0 without a positive adds nothing."""
-        return _joined(self.total[metric, side])
+        return _add(self.total[metric, side])
 
     def sum_of_squares(self, metric: int) -> float:
         """Give the sum of squares of the expected values of a metric, over the same rankings."""
-        return _joined(self.squares[metric, 0])
+        return _add(self.squares[metric, 0])
 
     def of_size(self, digits: int, metric: int) -> float:
         """Give the same sum, of expected values, over the rankings whose number of items has so many digits."""
-        return _joined(self.by_size[digits, metric])
+        return _add(self.by_size[digits, metric])
 
     def count(self, metric: int) -> int:
         """Rankings where a metric is defined."""
         return int(self.defined[metric, 0, 0])
 
 
-def _joined(halves: Int64Array) -> float:
+def _add(halves: Int64Array) -> float:
     high, low = (int(half) for half in halves)
     return ((high << HALF) + low) / UNIT
 

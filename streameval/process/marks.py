@@ -26,8 +26,8 @@ def own_mark() -> dict[str, str]:
 
 def is_over(mark: Mapping[str, str]) -> bool:
     """Tell whether the process of a mark is known to have ended; False where nobody can tell."""
-    own = own_mark()
-    if not own["machine"] or own["machine"] != mark.get("machine") or not mark.get("start"):
+    own_process = own_mark()
+    if not own_process["machine"] or own_process["machine"] != mark.get("machine") or not mark.get("start"):
         return False
     return _start(mark.get("process", "")) != mark["start"]
 

@@ -1,4 +1,4 @@
-"""What systems differ in: positioned reads, the page cache, room on the disk, a timer, owners of files, memory.
+"""Differences of operating systems: positioned reads, page cache, room on the disk, timer, owners, memory.
 
 Where a system lacks one of them it is done another way, or without; what cannot be done at all says so.
 """
@@ -135,7 +135,7 @@ def at_most(more: int) -> Iterator[None]:
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    limits = [_taken() + more, *(one for one in before if one != resource.RLIM_INFINITY)]
+    limits = [_taken() + more, *(limit for limit in before if limit != resource.RLIM_INFINITY)]
     resource.setrlimit(resource.RLIMIT_DATA, (min(limits), before[1]))
     try:
         yield
@@ -150,12 +150,12 @@ def _taken() -> int:
 
 
 def is_trusted(handle: int) -> bool:
-    """Whether an open file is this user's or root's, and nobody else may write it; systems without owners are trusted.
+    """Tell whether an open file is this user's or root's, and nobody else may write it; true without owners.
 
     Args:
         handle: File descriptor: what is asked of a path might be true of another file than the one that is read.
     """
     if not hasattr(os, "geteuid"):
         return True
-    found = os.fstat(handle)
-    return found.st_uid in (0, os.geteuid()) and not found.st_mode & _OTHERS
+    status = os.fstat(handle)
+    return status.st_uid in (0, os.geteuid()) and not status.st_mode & _OTHERS

@@ -21,7 +21,7 @@ from decimal import Decimal
 from typing import Literal, cast
 
 from streameval.errors import InputError
-from streameval.questions.cutoffs import Cutoff, number, parse, plain, read_share, refused
+from streameval.questions.cutoffs import Cutoff, number, parse, plain, read_share, refuse
 from streameval.questions.other_names import read_other
 from streameval.questions.terms import NO_TERMS, Terms
 from streameval.text import short
@@ -41,7 +41,7 @@ _DEMAND = re.compile(r"\s*(>=|<=|>|<|within\b)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Condition:
-    """What a metric is held against.
+    """Value that a metric is held against.
 
     Attributes:
         value: The number; 60% is 0.6.
@@ -71,7 +71,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Width:
-    """How far a metric's bounds may lie from its estimate.
+    """Largest distance allowed between a metric's bounds and its estimate.
 
     Attributes:
         value: Positive.
@@ -119,15 +119,15 @@ class Question:
         return self.demand
 
     @staticmethod
-    def of(asked: str | Question) -> Question:
+    def of(written: str | Question) -> Question:
         """Read a question.
 
         Raises:
             InputError: It cannot be read: says where, and what may stand there.
         """
-        if isinstance(asked, Question):
-            return asked
-        text = str(asked)
+        if isinstance(written, Question):
+            return written
+        text = str(written)
         end = Terms.begin(text)
         return replace(Question._bare(text[:end]), terms=Terms.read(text, end))
 
@@ -140,7 +140,7 @@ class Question:
         if metric is None:
             unquoted = number(text.strip().removesuffix("%")) is not None
             hint = _QUOTED if unquoted else MEASURE
-            raise refused(text, 0, "the name of a metric is missing", hint)
+            raise refuse(text, 0, "the name of a metric is missing", hint)
         at = metric.end()
         if metric[1].lower() == CUT:
             return Question(CUT, (_of_cut(text, at),))
@@ -187,27 +187,27 @@ class Question:
 Asked = str | Question | Sequence[str | Question]
 
 
-def measures(asked: Asked) -> Iterator[Question]:
+def measures(questions: Asked) -> Iterator[Question]:
     """Read measures, one for each cutoff; an `InputError` where there is a condition a width or a cut."""
-    for question in _read(asked):
+    for question in _read(questions):
         if isinstance(question.demand, Condition):
             raise InputError(f"{question} is a condition", f"`streameval check` holds it against a study; {MEASURE}")
         _refuse_planned(question)
         yield from question.each()
 
 
-def conditions(asked: Asked) -> Iterator[Question]:
+def conditions(questions: Asked) -> Iterator[Question]:
     """Read conditions, one for each cutoff; an `InputError` where there is none, a width or a cut."""
-    for question in _read(asked):
+    for question in _read(questions):
         _refuse_planned(question)
         if question.demand is None:
             text = str(question)
-            raise refused(text, len(text), ">=, >, <= or < and a number are missing", CONDITION)
+            raise refuse(text, len(text), ">=, >, <= or < and a number are missing", CONDITION)
         yield from question.each()
 
 
-def _read(asked: Asked) -> list[Question]:
-    return [Question.of(one) for one in ([asked] if isinstance(asked, str | Question) else asked)]
+def _read(questions: Asked) -> list[Question]:
+    return [Question.of(question) for question in ([questions] if isinstance(questions, str | Question) else questions)]
 
 
 def _refuse_planned(question: Question) -> None:
@@ -229,10 +229,10 @@ def refuse_terms(question: Question) -> None:
 
 def _of_cut(text: str, at: int) -> Cutoff:
     """The precision of a cut."""
-    given = _PRECISION.match(text, at)
-    if given is None:
-        raise refused(text, at, "here precision and a number are to stand", _CUT)
-    return Cutoff("precision", read_share(text, given.end(), "precision", text[given.end() :].strip()))
+    match = _PRECISION.match(text, at)
+    if match is None:
+        raise refuse(text, at, "here precision and a number are to stand", _CUT)
+    return Cutoff("precision", read_share(text, match.end(), "precision", text[match.end() :].strip()))
 
 
 _QUOTED = 'quote a condition, "precision@10000 >= 0.9": without quotes the shell writes to a file called "="'
@@ -241,23 +241,23 @@ _EACH = 'several are quoted one by one: "precision@5000 >= 0.8" "precision@50000
 
 
 def _demand(text: str, at: int) -> Condition | Width:
-    given = _DEMAND.match(text, at)
+    match = _DEMAND.match(text, at)
     if (sign := text[at:].strip()[:1]) in _WRITTEN:
-        raise refused(text, at, f"{sign} is written {_WRITTEN[sign]}")
-    if given is None:
-        raise refused(
+        raise refuse(text, at, f"{sign} is written {_WRITTEN[sign]}")
+    if match is None:
+        raise refuse(
             text, at, "a measure is followed by @CUTOFF, by >=, >, <= or < and a number, or by within and a width"
         )
-    written = text[given.end() :].strip()
+    written = text[match.end() :].strip()
     value = number(written.removesuffix("%"))
     if value is None:
         what = f"'{short(written)}' is not a number" if written else "a number is missing"
-        raise refused(text, given.end(), what, _EACH if _SEVERAL.search(written) else None)
+        raise refuse(text, match.end(), what, _EACH if _SEVERAL.search(written) else None)
     if value and not float(value):
-        raise refused(text, given.end(), f"'{short(written)}' is as good as 0")
+        raise refuse(text, match.end(), f"'{short(written)}' is as good as 0")
     percent = written.endswith("%")
-    if given[1].lower() != "within":
-        return Condition(cast(Operator, given[1]), value.scaleb(-2) if percent else value)
+    if match[1].lower() != "within":
+        return Condition(cast(Operator, match[1]), value.scaleb(-2) if percent else value)
     if value <= 0:
-        raise refused(text, given.end(), "a width is above 0")
+        raise refuse(text, match.end(), "a width is above 0")
     return Width(value.scaleb(-2), "value") if percent else Width(value)

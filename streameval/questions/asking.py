@@ -20,7 +20,7 @@ CONFIDENCE = "0.95"
 
 @dataclass(frozen=True)
 class Asking:
-    """What is asked of a list.
+    """Options of a question to a list.
 
     Attributes:
         confidence: Of every answer: it is wrong with probability 1 - `confidence` at most, whenever labelling stops.

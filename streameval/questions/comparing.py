@@ -121,7 +121,9 @@ def questions_of(cutoffs: Sequence[str], within: str, look: Looks, min_precision
     gain@1000, 1% within 2%; gain@10 > 0 zone 0.02 expect 0.3
     """
     expect = Decimal(str(min_precision))
-    gain = Question("gain", tuple(map(Cutoff.of, cutoffs)), terms=Terms(expect=None if expect == _EXPECT else expect))
+    gain = Question(
+        "gain", tuple(map(Cutoff.parse, cutoffs)), terms=Terms(expect=None if expect == _EXPECT else expect)
+    )
     if look != "any":
         yield replace(gain, demand=Width(Decimal(within), "value"))
     if look != "one":

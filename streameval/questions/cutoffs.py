@@ -26,7 +26,7 @@ _SPACED, _COMMA = re.compile(r"\s*,\s+|\s+,"), re.compile(",")
 
 @dataclass(frozen=True)
 class Cutoff:
-    """Where a list is cut.
+    """Place at which a list is cut.
 
     Attributes:
         kind: "rank": after so many items. "share": after that part of the list. "score": after the items of that score
@@ -36,7 +36,7 @@ class Cutoff:
         value: int, at least 1, of a rank; Decimal in (0, 1] of a share, precision, recall (or 0) or rate; text of a
             score; Decimal β of "max_f".
 
-    >>> print(Cutoff.of("1e6"), Cutoff.of("1%"), Cutoff.of("score:.70"), Cutoff.of(10_000))
+    >>> print(Cutoff.parse("1e6"), Cutoff.parse("1%"), Cutoff.parse("score:.70"), Cutoff.parse(10_000))
     1,000,000 1% score:0.7 10000
     """
 
@@ -44,7 +44,7 @@ class Cutoff:
     value: int | Decimal | str
 
     @staticmethod
-    def of(value: object) -> Cutoff:
+    def parse(value: object) -> Cutoff:
         """Read one cutoff, given as text or, of a rank, as a whole number.
 
         Raises:
@@ -57,7 +57,7 @@ class Cutoff:
             text = text.replace(",", "_")
         cutoffs = list(parse(text, 0, len(text)))
         if len(cutoffs) != 1:
-            raise refused(text, 0, "this takes one cutoff")
+            raise refuse(text, 0, "this takes one cutoff")
         return cutoffs[0]
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class Cutoff:
         return int(self.value)
 
 
-def refused(text: str, at: int, what: str, hint: str | None = None) -> InputError:
+def refuse(text: str, at: int, what: str, hint: str | None = None) -> InputError:
     """Say what is wrong in a text, and at which column, after any blanks; `at` counts from 0."""
     blanks = len(text[at:]) - len(text[at:].lstrip())
     return InputError(f"{short(text, 100)}: {what} (at column {at + blanks + 1}).", hint)
@@ -113,10 +113,10 @@ def plain(value: Decimal) -> str:
     >>> plain(Decimal("9.0e-1")), plain(Decimal("1e4")), plain(Decimal("1e6"))
     ('0.9', '10000', '1,000,000')
     """
-    return _trimmed(f"{value:,f}" if abs(value) >= 10**6 else f"{value:f}")
+    return _trim(f"{value:,f}" if abs(value) >= 10**6 else f"{value:f}")
 
 
-def _trimmed(text: str) -> str:
+def _trim(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -133,12 +133,12 @@ def parse(text: str, start: int, end: int) -> Iterator[Cutoff]:
         whole = _GROUPED.fullmatch(text[first:last].strip())
         if whole and _EITHER.fullmatch(whole[0]):
             joined, apart = whole[0].replace(",", "_"), whole[0].replace(",", ", ")
-            raise refused(text, first, f"{whole[0]} is one cutoff or two", f"write {joined} for one, {apart} for two")
+            raise refuse(text, first, f"{whole[0]} is one cutoff or two", f"write {joined} for one, {apart} for two")
         for begin, stop in [(first, last)] if whole else _split(text, first, last, _COMMA):
             if not whole and "," in text[first:last] and re.fullmatch(r"0\d*", text[begin:stop]):
                 hint = "its commas separate thousands or cutoffs: write 1000 for 1,000, and a space between cutoffs"
-                raise refused(text, first, hint)
-            yield _one(text, begin, stop)
+                raise refuse(text, first, hint)
+            yield _parse_one(text, begin, stop)
 
 
 def _split(text: str, start: int, end: int, comma: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -148,22 +148,22 @@ def _split(text: str, start: int, end: int, comma: re.Pattern[str]) -> Iterator[
     yield start, end
 
 
-def _one(text: str, start: int, end: int) -> Cutoff:
+def _parse_one(text: str, start: int, end: int) -> Cutoff:
     kind, colon, value = text[start:end].strip().partition(":")
     if colon:
-        return _at(text, start, kind.lower(), value.strip())
+        return _parse_at(text, start, kind.lower(), value.strip())
     if best := re.fullmatch(r"max_f(\d{1,6}(?:\.\d{1,12})?)", kind, re.ASCII):
         return Cutoff("max_f", Decimal(best[1]))
     if kind.endswith("%"):
         return Cutoff("share", read_share(text, start, "a share of the list", kind))
     rank = number(kind)
     if rank is None or rank != rank.to_integral_value():
-        raise refused(text, start, FORM, _meant(kind, rank))
+        raise refuse(text, start, FORM, _meant(kind, rank))
     if rank < 1:
         hint = "write 1000 for 1,000 in a list of cutoffs" if kind == "000" else None
-        raise refused(text, start, f"rank {kind} is below 1, the rank of the best item", hint)
+        raise refuse(text, start, f"rank {kind} is below 1, the rank of the best item", hint)
     if rank > _MOST:
-        raise refused(text, start, f"rank {kind} is beyond any list")
+        raise refuse(text, start, f"rank {kind} is beyond any list")
     return Cutoff("rank", int(rank))
 
 
@@ -177,14 +177,14 @@ def _meant(written: str, value: Decimal | None) -> str | None:
     return f"such as {kind}:{behind or 0.9}" if kind.lower() in _VALUED else None
 
 
-def _at(text: str, start: int, kind: str, value: str) -> Cutoff:
+def _parse_at(text: str, start: int, kind: str, value: str) -> Cutoff:
     """Read a cutoff at a score, a precision, a recall or a false positive rate."""
     if kind in ("precision", "recall", "fpr"):
         return Cutoff(cast(CutoffKind, kind), read_share(text, start, kind, value))
     if kind != "score" or not re.fullmatch(r"[^\s,<>=]+", value):
-        raise refused(text, start, FORM, None if kind == "score" else closest(kind, _VALUED))
+        raise refuse(text, start, FORM, None if kind == "score" else closest(kind, _VALUED))
     score = number(value)
-    return Cutoff("score", value if score is None else _trimmed(f"{score:f}"))
+    return Cutoff("score", value if score is None else _trim(f"{score:f}"))
 
 
 def read_share(text: str, start: int, what: str, written: str) -> Decimal:
@@ -194,9 +194,9 @@ def read_share(text: str, start: int, what: str, written: str) -> Decimal:
     """
     value = number(written.removesuffix("%"))
     if value is None:
-        raise refused(text, start, f"{what} is '{written}', not a number")
+        raise refuse(text, start, f"{what} is '{written}', not a number")
     share = value.scaleb(-2) if written.endswith("%") else value
     from_zero = what == "recall"
     if not 0 <= share <= 1 or not (float(share) or (from_zero and not share)):
-        raise refused(text, start, f"{what} is {written}, outside {'[' if from_zero else '('}0, 1]")
+        raise refuse(text, start, f"{what} is {written}, outside {'[' if from_zero else '('}0, 1]")
     return share

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from streameval.questions.cutoffs import Cutoff, number, plain, read_share, refused
+from streameval.questions.cutoffs import Cutoff, number, plain, read_share, refuse
 
 ELEVEN_POINTS = "eleven_point_precision"
 _OTHER = re.compile(r"\s*(?:11pt(?:_avg)?\b|(iprec|rbp)\s*@\s*(?:recall:)?([^\s<>=≤≥]*))\s*", re.IGNORECASE | re.ASCII)
@@ -36,7 +36,7 @@ def read_other(text: str) -> tuple[str, tuple[Cutoff, ...], int] | None:
     persistence = number(other[2])
     if persistence is None or not 0 < persistence < 1 or len(rank_biased(persistence)) > len("rbp.") + _DECIMALS:
         what = f"persistence is '{other[2]}', no decimal in (0, 1) of up to {_DECIMALS} places"
-        raise refused(text, other.start(2), what, "such as rbp@0.8: the reader goes on with probability 0.8")
+        raise refuse(text, other.start(2), what, "such as rbp@0.8: the reader goes on with probability 0.8")
     return rank_biased(persistence), (), other.end()
 
 

@@ -1,4 +1,4 @@
-"""How measures and their values are printed, wherever people read them."""
+"""Printing of measures and their values, wherever people read them."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ def value_text(measure: str, value: Any, apart_from: float | None = None) -> str
     if not isinstance(value, int | float):
         return str(value)
     wanted = value if apart_from is None else apart_from
-    tries = (_rounded(measure, value, digits) for digits in range(_DIGITS, 18))
+    tries = (_round(measure, value, digits) for digits in range(_DIGITS, 18))
     apart = (text for text in tries if _side(float(text.replace(",", "")), wanted) == _side(value, wanted))
-    return _rounded(measure, value, _DIGITS) if wanted == value else next(apart, repr(value))
+    return _round(measure, value, _DIGITS) if wanted == value else next(apart, repr(value))
 
 
-def between(measure: str, bounds: Sequence[Any]) -> str:
+def bounds_text(measure: str, bounds: Sequence[Any]) -> str:
     """Lower bound, estimate and upper bound as text; one number where they are one.
 
-    >>> between("map", (0.25, 0.3, 0.5)), between("map", (0.25, 0.25, 0.25))
+    >>> bounds_text("map", (0.25, 0.3, 0.5)), bounds_text("map", (0.25, 0.25, 0.25))
     ('0.2500 … 0.3000 … 0.5000', '0.2500')
     """
     lower, estimate, upper = (value_text(measure, value) for value in bounds)
@@ -91,10 +91,10 @@ def bounds_lines(bounds: Mapping[str, Sequence[Any]]) -> list[str]:
     ['map       0.2500 … 0.3000 … 0.5000', 'ndcg@10   0.2500']
     """
     width = max(map(len, bounds), default=0)
-    return [f"{name.ljust(width)}   {between(name, bounds[name])}" for name in bounds]
+    return [f"{name.ljust(width)}   {bounds_text(name, bounds[name])}" for name in bounds]
 
 
-def _rounded(measure: str, value: float, digits: int) -> str:
+def _round(measure: str, value: float, digits: int) -> str:
     if measure.partition("@")[0] in _COUNTS or isinstance(value, int):
         text = f"{value:,.{digits - 3}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text

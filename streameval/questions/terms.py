@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 
 from streameval.errors import InputError
-from streameval.questions.cutoffs import number, plain, refused
+from streameval.questions.cutoffs import number, plain, refuse
 from streameval.text import short
 
 TERMS = "zone 0.02, expect 0.95, round 100 and together"
@@ -59,10 +59,10 @@ class Terms:
         while text[start:].strip():
             term = _TERM.match(text, start)
             if term is None:
-                raise refused(text, start, "here another term may stand", f"terms are {TERMS}")
+                raise refuse(text, start, "here another term may stand", f"terms are {TERMS}")
             name = (term[1] or term[2]).lower()
             if name in terms:
-                raise refused(text, start, f"{name} stands twice", "leave one out")
+                raise refuse(text, start, f"{name} stands twice", "leave one out")
             terms[name] = True if term[1] else _value(text, term.start(3), name, term[3])
             start = term.end()
         return Terms(**terms)  # type: ignore[arg-type]  # each has the type of its name
@@ -94,14 +94,14 @@ def _value(text: str, at: int, name: str, written: str) -> Decimal | int:
     value = number(written.removesuffix("%"))
     if value is None:
         what = f"'{short(written)}' is not a number" if written else "a number is missing"
-        raise refused(text, at, what, f"terms are {TERMS}")
+        raise refuse(text, at, what, f"terms are {TERMS}")
     if name == "round":
         if value < 1 or value != value.to_integral_value() or written.endswith("%"):
-            raise refused(text, at, f"a round of {written} tasks", "it is a whole number, 1 at least")
+            raise refuse(text, at, f"a round of {written} tasks", "it is a whole number, 1 at least")
         return int(value)
     share = value.scaleb(-2) if written.endswith("%") else value
     closed = name == "expect"
     inside = 0 <= share <= 1 if closed else 0 < share < 1
     if not inside:
-        raise refused(text, at, f"{name} is {written}, outside {'[0, 1]' if closed else '(0, 1)'}")
+        raise refuse(text, at, f"{name} is {written}, outside {'[0, 1]' if closed else '(0, 1)'}")
     return share.normalize()

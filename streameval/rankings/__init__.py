@@ -32,8 +32,8 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     """
     options = options or RankingOptions()
     if options.score is None and (options.key or options.nan != "refuse"):
-        given = "--key" if options.key else "--nan"
-        raise InputError(f"{given} is for a ranking by score, and no score is named", "name it with --score COL")
+        option = "--key" if options.key else "--nan"
+        raise InputError(f"{option} is for a ranking by score, and no score is named", "name it with --score COL")
     _refuse_unread(source)
     rows = open_rows(source, options)
     if options.score is None:
@@ -45,10 +45,10 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
 
 def _refuse_unread(source: Any) -> None:
     """Refuse what only a plan reads, into a copy: texts and queries."""
-    given = source if isinstance(source, list | tuple) else [source]
-    for one in given:
-        if isinstance(one, str | os.PathLike) and _is_unread(os.fspath(one)):
-            raise InputError(f"{os.fspath(one)}: a text or a query, and what is read here is Parquet or a table",
+    sources = source if isinstance(source, list | tuple) else [source]
+    for place in sources:
+        if isinstance(place, str | os.PathLike) and _is_unread(os.fspath(place)):
+            raise InputError(f"{os.fspath(place)}: a text or a query, and what is read here is Parquet or a table",
                              "plan it first, then give 'STUDY/ranking', with the same --score")  # fmt: skip
 
 
@@ -99,6 +99,6 @@ def _open(source: Any, plan: Plan) -> Ranking:
     if not isinstance(both, tuple) or len(both) != 2:
         raise StudyError("this study compares two lists, which were tables in memory",
                          "give both again in Python, with ranking=(b, a)")  # fmt: skip
-    first, second = (open_rows(one, options) for one in both)
+    first, second = (open_rows(side, options) for side in both)
     given_as = types_of_both(plan.draw_by, first.schema, second.schema)
     return Ranking(TwoTables(first, second, given_as), options)

@@ -82,17 +82,17 @@ def _parts(condition: pl.Expr, join: Callable[[Any, Any], Any]) -> list[pl.Expr]
     """Conditions that are joined by "and", or by "or", into one; not by recursion, for they may be a thousand."""
     waiting, parts = [condition], []
     while waiting:
-        one = waiting.pop()
-        inputs = one.meta.pop()  # the last of them first
-        if len(inputs) == 2 and join(inputs[1], inputs[0]).meta.eq(one):
+        expression = waiting.pop()
+        inputs = expression.meta.pop()  # the last of them first
+        if len(inputs) == 2 and join(inputs[1], inputs[0]).meta.eq(expression):
             waiting += inputs
         else:
-            parts.append(one)
+            parts.append(expression)
     return parts
 
 
 def _is_note(condition: pl.Expr) -> bool:
-    """What `sort` and `head` leave in Polars 1.39 to 1.40, to rule out rows early: it panics where it is evaluated."""
+    """Tell whether a condition is a note of `sort` and `head` in Polars 1.39 to 1.40, which cannot be evaluated."""
     inputs = condition.meta.pop()
     note = re.escape(str(inputs[0])) + r"\.dynamic_pred: [0-9a-f-]{36}\(\)" if len(inputs) == 1 else ""
     return bool(note and re.fullmatch(note, str(condition)))
@@ -101,8 +101,8 @@ def _is_note(condition: pl.Expr) -> bool:
 def _compared(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
     if len(inputs) != 2 or not _is_rank(inputs[0]):
         return None
-    found = [name for name in _COMPARED if getattr(inputs[0], name)(inputs[1]).meta.eq(condition)]
-    return _comparison_ranks(found[0], inputs[1], n) if found else None
+    names = [name for name in _COMPARED if getattr(inputs[0], name)(inputs[1]).meta.eq(condition)]
+    return _comparison_ranks(names[0], inputs[1], n) if names else None
 
 
 def _listed(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
@@ -110,10 +110,10 @@ def _listed(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array
 
     if len(inputs) != 2 or not _is_rank(inputs[0]) or not inputs[0].is_in(inputs[1]).meta.eq(condition):
         return None
-    given = _value(inputs[1])
-    if given is None or not isinstance(given.dtype, pl.List) or not given.dtype.inner.is_integer():
+    members = _value(inputs[1])
+    if members is None or not isinstance(members.dtype, pl.List) or not members.dtype.inner.is_integer():
         return None
-    values = given.explode().cast(pl.Int64, strict=False)  # N may not fit into their own type
+    values = members.explode().cast(pl.Int64, strict=False)  # N may not fit into their own type
     ranks = values.filter(values.is_between(1, n)).to_numpy()
     return _union([np.stack([ranks, ranks], 1)])
 
@@ -133,37 +133,37 @@ def _chosen(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array
 
     if len(inputs) != 3 or not pl.when(inputs[2]).then(inputs[0]).otherwise(inputs[1]).meta.eq(condition):
         return None
-    then, otherwise, when = (kept_ranks(one, n) for one in inputs)
+    then, otherwise, when = (kept_ranks(branch, n) for branch in inputs)
     return _union([_intersection(when, then, n), otherwise])
 
 
 def _never(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
     """Give what is null or false by itself."""
-    given = _value(condition)
-    return np.empty((0, 2), np.int64) if given is not None and given.to_list() in ([None], [False]) else None
+    value = _value(condition)
+    return np.empty((0, 2), np.int64) if value is not None and value.to_list() in ([None], [False]) else None
 
 
-def _is_rank(given: pl.Expr) -> bool:
+def _is_rank(operand: pl.Expr) -> bool:
     import polars as pl
 
     rank = pl.col("rank")  # beside a float it becomes one, exactly
-    return any(given.meta.eq(one) for one in (rank, *(rank.cast(pl.Float64, strict=s) for s in (True, False))))
+    return any(operand.meta.eq(form) for form in (rank, *(rank.cast(pl.Float64, strict=s) for s in (True, False))))
 
 
-def _comparison_ranks(name: str, given: pl.Expr, n: int) -> Int64Array:
+def _comparison_ranks(name: str, operand: pl.Expr, n: int) -> Int64Array:
     """Ranks that a comparison with a number keeps; all where it is none."""
-    value = _value(given)
+    value = _value(operand)
     if value is None or len(value) != 1 or not value.dtype.is_numeric() or value.is_null()[0] or value.is_nan()[0]:
         return np.array([[1, n]])
     first, last = _COMPARED[name](min(max(value[0], 0), n + 1), n)
     return _union([np.array([[max(first, 1), min(last, n)]])])
 
 
-def _value(given: pl.Expr) -> pl.Series | None:
+def _value(expression: pl.Expr) -> pl.Series | None:
     """The value of a literal; None for anything else."""
     import polars as pl
 
-    return pl.select(given).to_series() if given.meta.is_literal(allow_aliasing=True) else None
+    return pl.select(expression).to_series() if expression.meta.is_literal(allow_aliasing=True) else None
 
 
 def _union(several: Sequence[Int64Array]) -> Int64Array:
@@ -218,7 +218,7 @@ def scan_ranking(source: Any, *, options: RankingOptions | None = None, **rankin
 
 @dataclass(frozen=True)
 class _LazyItems:
-    """What Polars calls for the rows of the frame."""
+    """Source of the frame's rows, which Polars calls."""
 
     ranking: Ranking
 
@@ -245,8 +245,8 @@ class _LazyItems:
         Ranks that the condition rules out are not read, and nothing is where it asks for ranks alone.
         """
         of_ranks, rest = _parted(condition)
-        asked = ["rank", *self.stored] if columns is None else columns
-        needed = dict.fromkeys([*asked, *(name for part in rest for name in part.meta.root_names())])
+        selected = ["rank", *self.stored] if columns is None else columns
+        needed = dict.fromkeys([*selected, *(name for part in rest for name in part.meta.root_names())])
         names = [name for name in needed if name != "rank"]
         items = self.items.only([self.stored[name] for name in names])
         last = self.ranking.n_items if n_rows is None else min(n_rows, self.ranking.n_items)
@@ -257,7 +257,7 @@ class _LazyItems:
             for table in tables:
                 frame = _frame(ranks[at : at + table.num_rows], names, table)
                 at += table.num_rows
-                yield frame.lazy().filter(*rest).select(asked).collect() if rest else frame.select(asked)
+                yield frame.lazy().filter(*rest).select(selected).collect() if rest else frame.select(selected)
 
     def _ranks(self, kept: Int64Array, conditions: list[pl.Expr]) -> Iterator[Int64Array]:
         """Ranks of runs that satisfy conditions, as many at a time as are read together."""

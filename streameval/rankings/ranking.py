@@ -79,7 +79,7 @@ class Ranking:
         return {**self.rows.facts(), "order": "stored"} if self.order is None else self.order.description()
 
     def location(self) -> dict[str, Any]:
-        """Where the rows lie and how to read them, JSON-ready: kept in plan.json, no part of the plan's identity."""
+        """Place of the rows and the way to read them, JSON-ready: kept in plan.json, no part of the plan's identity."""
         return {
             "source": None if self.rows.source is None else list(self.rows.source),
             "file_order": self.options.file_order,
@@ -116,16 +116,16 @@ class Ranking:
                 scores that are null or NaN (unless they come last), a memory limit too small. With count, file and
                 place.
         """
-        for given in (ranks, cutoffs):
-            if given is not None:
-                check_ranks(given, self.n_items)
+        for values in (ranks, cutoffs):
+            if values is not None:
+                check_ranks(values, self.n_items)
         if not ranks.size:  # the columns of an item, and no row
             first = self.fetch(np.ones(1, np.int64), columns, progress, cutoffs, scans)
             return replace(first, table=first.table.slice(0, 0))
         if self.order is not None:
             return self._by_score(self.order, (ranks, cutoffs), columns, progress, scans)
-        taken = self.rows.take(ranks - 1, list(dict.fromkeys(columns)), progress)
-        return Fetched(**{**vars(taken), "table": _named({"rank": ranks}, columns, taken.table)})
+        fetched = self.rows.take(ranks - 1, list(dict.fromkeys(columns)), progress)
+        return Fetched(**{**vars(fetched), "table": _named({"rank": ranks}, columns, fetched.table)})
 
     def _by_score(
         self,
@@ -145,11 +145,11 @@ class Ranking:
             self.rows.check_unchanged()
             mine = np.searchsorted(wanted, ranks)
             announce(progress, Step("items"))
-            taken = self.rows.take_anywhere(items.position[mine], list(dict.fromkeys(columns)), progress)
+            fetched = self.rows.take_anywhere(items.position[mine], list(dict.fromkeys(columns)), progress)
         scores = order.scores(items.keys)
-        table = _named({"rank": ranks, "score": scores.take(pa.array(mine))}, columns, taken.table)
+        table = _named({"rank": ranks, "score": scores.take(pa.array(mine))}, columns, fetched.table)
         return Fetched(
-            **{**vars(taken), "table": table},
+            **{**vars(fetched), "table": table},
             tied_ranks=int(items.tied[mine].sum()),
             equal_keys=items.equal_keys,
             missing_scores=items.missing,
@@ -180,9 +180,9 @@ def check_ranks(ranks: Int64Array, n_items: int) -> None:
         raise InputError(f"rank {int(ranks[first + 1]):,} follows rank {int(ranks[first]):,}: ranks have to increase")
 
 
-def free_name(name: str, taken: Collection[str]) -> str:
+def free_name(name: str, used: Collection[str]) -> str:
     """Suffix the name of an item's column that collides with one of ours."""
-    while name in ("rank", "stratum", "se_task", "se_study") or name in taken:
+    while name in ("rank", "stratum", "se_task", "se_study") or name in used:
         name += "_item"
     return name
 

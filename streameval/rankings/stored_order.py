@@ -1,4 +1,4 @@
-"""What speaks against a list being one ranking is said before a label is spent on it.
+"""Doubts that a list is one ranking, stated before a label is spent on it.
 
 It may be stored in the order of no score, or hold the rankings of several queries.
 """
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from streameval.errors import StreamevalError
 from streameval.kernels.sorted_sets import unique
-from streameval.labelling.names import SCORES, says
+from streameval.labelling.names import SCORES, has_word
 from streameval.rankings.ranking import Ranking
 from streameval.typing import Int64Array
 
@@ -22,7 +22,7 @@ _RUN = {"query", "document", "rank", "score", "run"}  # columns of a TREC run
 
 
 def located(ranking: Ranking) -> dict[str, Any]:
-    """Where a ranking lies (`Ranking.location`), and the `doubt` that it is one, if there is any."""
+    """Give a ranking's place (`Ranking.location`), and the `doubt` that it is one, if there is any."""
     return {**ranking.location(), **doubt_of(ranking)}
 
 
@@ -57,7 +57,7 @@ def order_doubt(ranking: Ranking) -> str:
     read: `select` will refuse it.
     """
     schema = ranking.rows.schema
-    named = [field.name for field in schema if _is_number(field.type) and says(field.name, SCORES)]
+    named = [field.name for field in schema if _is_number(field.type) and has_word(field.name, SCORES)]
     names = named or [field.name for field in schema if pa.types.is_floating(field.type)]
     if not names:
         return ""

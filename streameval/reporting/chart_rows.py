@@ -21,7 +21,7 @@ ChartRows = list[dict[str, Any]]
 _RECALLS = 100
 
 
-def thinned(n_items: int, grid: Int64Array) -> Int64Array:
+def ranks_to_draw(n_items: int, grid: Int64Array) -> Int64Array:
     """Ranks to draw: 700 along a log axis, and the grid beyond the head."""
     even = unique(np.rint(np.geomspace(1, n_items, 700)).astype(np.int64))
     jumps = grid[1:][np.diff(grid) > 1] if grid.size > 1 else grid
@@ -30,7 +30,7 @@ def thinned(n_items: int, grid: Int64Array) -> Int64Array:
 
 def by_rank(curve: Curve) -> ChartRows:
     """`rank`, and `lower`, `estimate`, `upper` of precision."""
-    return _precision(curve, thinned(curve.n_items, curve.grid))
+    return _precision(curve, ranks_to_draw(curve.n_items, curve.grid))
 
 
 def by_rank_small(curve: Curve) -> ChartRows:
@@ -65,7 +65,7 @@ def by_false_positive_rate(curve: Curve) -> ChartRows:
     """
     if not curve.proves:
         return _estimates(curve, "rate", "recall")
-    samples = curve.known(thinned(curve.n_items, curve.grid))
+    samples = curve.known(ranks_to_draw(curve.n_items, curve.grid))
     recalls, rates = bounds_at(samples, "recall"), bounds_at(samples, "false_positive_rate")
     if any(np.isnan(side).any() for side in (*recalls, *rates)):
         return []
@@ -75,7 +75,7 @@ def by_false_positive_rate(curve: Curve) -> ChartRows:
     )  # the next sample: never too low
     early = np.searchsorted(rates[1], rate, side="right") - 1
     low = np.where(early >= 0, recalls[0][np.maximum(early, 0)], 0.0)
-    return _bounded("rate", rate, low, _recall_at_rate(curve, rate), recalls[1][late])
+    return _band_rows("rate", rate, low, _recall_at_rate(curve, rate), recalls[1][late])
 
 
 def _recall_at_rate(curve: Curve, rate: FloatArray) -> FloatArray:
@@ -104,7 +104,7 @@ def by_yield(curve: Curve) -> ChartRows:
     if curve.plug_in is not None:
         reached = positives <= curve.plug_in.found
         estimate[reached] = positives[reached] / curve.plug_in.ranks_of(positives[reached])
-    return _bounded("found", positives, low, estimate, high)
+    return _band_rows("found", positives, low, estimate, high)
 
 
 def _precision_of(walk: Walk, positives: FloatArray) -> FloatArray:
@@ -136,17 +136,17 @@ def local_shares(labels: pa.Table, n_items: int) -> ChartRows:
 def _estimates(curve: Curve, x: str, y: str) -> ChartRows:
     if curve.plug_in is None:
         return []
-    ranks = thinned(curve.n_items, curve.grid)
+    ranks = ranks_to_draw(curve.n_items, curve.grid)
     names = {"found": "yield", "rate": "false_positive_rate"}
     values = [curve.plug_in.at(names.get(name, name), ranks).tolist() for name in (x, y)]
     return [
-        {x: _short(one), "estimate": _short(other)}
-        for one, other in zip(*values, strict=True)
-        if not np.isnan(one + other)
+        {x: _short(across), "estimate": _short(other)}
+        for across, other in zip(*values, strict=True)
+        if not np.isnan(across + other)
     ]
 
 
-def _bounded(name: str, at: FloatArray, low: FloatArray, estimate: FloatArray, high: FloatArray) -> ChartRows:
+def _band_rows(name: str, at: FloatArray, low: FloatArray, estimate: FloatArray, high: FloatArray) -> ChartRows:
     sides = (at, low, inside(estimate, low, high), high)
     return [_row(name, *row) for row in zip(*(side.tolist() for side in sides), strict=True)]
 

@@ -36,7 +36,7 @@ _LEGEND = {"orient": "top", "title": None, "columns": 2, "labelLimit": 300}
 
 @dataclass(frozen=True)
 class Axis:
-    """What a chart has along one side.
+    """One axis of a chart.
 
     Attributes:
         scale: "linear" or "log".
@@ -70,7 +70,7 @@ def rank_axis(first: int, last: int) -> Axis:
 
 
 def top_of(rows: ChartRows) -> float:
-    """Where the vertical axis of a share ends: the first few ranks jump between 0 and 1 and would flatten the rest."""
+    """Find the upper end of an axis of shares; the first few ranks jump between 0 and 1 and would flatten all."""
     settled = [
         float(row["upper"] if "upper" in row else row["estimate"]) for row in rows if row.get("rank", 20) >= 20
     ] or [1.0]
@@ -244,6 +244,6 @@ vegaEmbed("#chart", {chart}, {{mode: "vega-lite"}});</script></body></html>
 
 def _numbered_anew(svg: str) -> str:
     """Number clip paths from 1 in every picture: Vega goes on counting as long as the process lives."""
-    found = dict.fromkeys(re.findall(r'id="clip(\d+)"', svg))
-    new = {old: str(i) for i, old in enumerate(found, 1)}
-    return re.sub(r'((?:id="|url\(#)clip)(\d+)', lambda one: one[1] + new.get(one[2], one[2]), svg)
+    clips = dict.fromkeys(re.findall(r'id="clip(\d+)"', svg))
+    new = {old: str(i) for i, old in enumerate(clips, 1)}
+    return re.sub(r'((?:id="|url\(#)clip)(\d+)', lambda match: match[1] + new.get(match[2], match[2]), svg)

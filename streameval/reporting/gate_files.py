@@ -1,4 +1,4 @@
-"""What `check` came to, as a file: Markdown for the summary page of a CI job, JUnit's XML for what shows tests."""
+"""Results of `check` as files: Markdown for the summary page of a CI job, JUnit's XML for what shows tests."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def write_junit(path: Path, study: str, claim: Claim, rows: list[list[str]], sen
                      timestamp=now, hostname=host)  # fmt: skip
     properties = _element("properties")
     properties.extend(_element("property", name=name, value=value) for name, value in claim.as_dict().items())
-    said, errors = _element("system-out"), _element("system-err")
-    said.text = _text(sentence)
-    suite.extend([properties, *cases, said, errors])
+    out, errors = _element("system-out"), _element("system-err")
+    out.text = _text(sentence)
+    suite.extend([properties, *cases, out, errors])
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)
@@ -79,9 +79,9 @@ def _case(study: str, row: list[str], why: str, sentence: str) -> ET.Element:
     if outcome != "pass":
         needed = f" (what may decide: {decides})" if decides else ""
         message = f"{outcome}: {why or f'bounds {lower} to {upper}{needed}'}"
-        said = _element("failure" if outcome == "fail" else "skipped", type=outcome, message=message)
-        said.text = _text(sentence)
-        case.append(said)
+        element = _element("failure" if outcome == "fail" else "skipped", type=outcome, message=message)
+        element.text = _text(sentence)
+        case.append(element)
     return case
 
 

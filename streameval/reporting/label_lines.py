@@ -55,9 +55,9 @@ def label_lines(issues: pa.Table, summary: Mapping[str, Any]) -> list[str]:
     return [
         *unreadable,
         *_words(sources),
-        *_unnamed(sources),
-        *_unplanned(sources),
-        *_rejected(account.get("rejected", 0)),
+        *_unnamed_lines(sources),
+        *_unplanned_lines(sources),
+        *_rejected_lines(account.get("rejected", 0)),
     ]
 
 
@@ -88,7 +88,7 @@ def _words(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"Read as negative in {source['source']}: {', '.join([*shown[:_SHOWN], *more])}."
 
 
-def _unnamed(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _unnamed_lines(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Items that are negative because a table of positives does not name them."""
     for source in sources:
         if items := source.get("unnamed"):
@@ -96,7 +96,7 @@ def _unnamed(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{source['source']} lists positives alone: {which}."
 
 
-def _unplanned(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _unplanned_lines(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Rows about items that nobody planned."""
     fate = {True: "was not planned and is not used", False: "were not planned and are not used"}
     for source in sources:
@@ -104,19 +104,19 @@ def _unplanned(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{number_of(rows, 'row')} of {source['source']} {fate[rows == 1]}."
 
 
-def _rejected(rows: int) -> Iterator[str]:
+def _rejected_lines(rows: int) -> Iterator[str]:
     """Work that its tool says was rejected or discarded."""
     if rows:
         yield f"{number_of(rows, 'row')} of work that was rejected or discarded: no {'vote' if rows == 1 else 'votes'}."
 
 
-def agreement_lines(found: Mapping[str, Any]) -> list[str]:
+def agreement_lines(summary: Mapping[str, Any]) -> list[str]:
     """Say how far annotators agree, and on which items that is measured on purpose.
 
     Args:
-        found: evaluation.json.
+        summary: evaluation.json.
     """
-    measured, twice = found["agreement"], overlap_line(found)
+    measured, twice = summary["agreement"], overlap_line(summary)
     if not measured["items"]:
         return twice
     alpha = f" (Krippendorff's alpha {measured['alpha']:.3f})" if measured["alpha"] is not None else ""
@@ -124,9 +124,9 @@ def agreement_lines(found: Mapping[str, Any]) -> list[str]:
     return [f"On {items}, {measured['percent']:.1%} of pairs of votes agree{alpha}.", *twice]
 
 
-def overlap_line(found: Mapping[str, Any]) -> list[str]:
+def overlap_line(summary: Mapping[str, Any]) -> list[str]:
     """Tell which tasks are given to two people on purpose; nothing where none are."""
-    share = found.get("overlap")
+    share = summary.get("overlap")
     if not share:
         return []
     return [f"{share:.1%} of the tasks, drawn at random, are given to two people; where these differ, a third decides."]
@@ -134,33 +134,35 @@ def overlap_line(found: Mapping[str, Any]) -> list[str]:
 
 def given_again(study: Path, summary: Mapping[str, Any], new: Mapping[str, bool]) -> list[str]:
     """Say what `evaluate` says of the sources that it was given now, and of all that it has."""
-    told = {one["id"] for one in summary["given_twice"]}
-    now = [one for one in summary["sources"] if new.get(one["id"])]
+    twice_ids = {source["id"] for source in summary["given_twice"]}
+    now = [source for source in summary["sources"] if new.get(source["id"])]
     lines = doubt_lines(study, summary)
-    for one in now:
-        if before := [id for id in one["earlier"] if id not in told]:
-            lines.append(f"{one['source']} was given before with other answers, and those stay: if it replaces them, "
+    for source in now:
+        if before := [id for id in source["earlier"] if id not in twice_ids]:
+            lines.append(f"{source['source']} was given before with other answers, and those stay: "
+                         "if it replaces them, "
                          f"`{_forget(study, before[-1:])}`.")  # fmt: skip
-        if former := [each for each in one["otherwise"] if each["id"] not in told]:
-            how = " and with ".join(read_with(each["columns"], one["columns"]) for each in former)
-            lines.append(f"{one['source']} was read before with {how}, and those votes stay: "
+        if former := [each for each in source["otherwise"] if each["id"] not in twice_ids]:
+            how = " and with ".join(read_with(each["columns"], source["columns"]) for each in former)
+            lines.append(f"{source['source']} was read before with {how}, and those votes stay: "
                          f"if that was a mistake, `{_forget(study, [each['id'] for each in former])}`.")  # fmt: skip
     return lines
 
 
-def doubt_lines(study: Path, found: Mapping[str, Any]) -> list[str]:
+def doubt_lines(study: Path, summary: Mapping[str, Any]) -> list[str]:
     """Say what may have come in twice, and what counts for nothing because it names nobody."""
     lines = []
-    if twice := found["given_twice"]:
+    if twice := summary["given_twice"]:
         names = {one["source"] for one in twice}
         others = (name for one in twice for name in one["others"] if name not in names)
         answers = sum(one["answers"] for one in twice)
         lines.append(
-            f"All {answers:,} answers of {_listed(one['source'] for one in twice)} are in {_listed(others)} too. "
+            f"All {answers:,} answers of {_shown_names(one['source'] for one in twice)} "
+            f"are in {_shown_names(others)} too. "
             "If they are the same answers, they count twice, and agreement looks higher than it is: "
             f"`{_forget(study, [one['id'] for one in twice])}`."
         )
-    if alike := found["nameless"]:
+    if alike := summary["nameless"]:
         lines.append(
             f"{len(alike['sources']):,} files share {alike['items']:,} items and name no annotator, so they are read "
             f"as one person's: {alike['answers']:,} answers contradict each other and do not count. If several people "
@@ -174,7 +176,7 @@ def _forget(study: Path, ids: Sequence[str]) -> str:
     return f"streameval labels {shlex.quote(str(study))} --forget {' '.join(ids)}"
 
 
-def _listed(names: Iterable[str]) -> str:
-    known = list(dict.fromkeys(names))
-    more = f" and {len(known) - _MOST_FILES:,} more" if len(known) > _MOST_FILES else ""
-    return ", ".join(known[:_MOST_FILES]) + more
+def _shown_names(names: Iterable[str]) -> str:
+    unique = list(dict.fromkeys(names))
+    more = f" and {len(unique) - _MOST_FILES:,} more" if len(unique) > _MOST_FILES else ""
+    return ", ".join(unique[:_MOST_FILES]) + more

@@ -81,9 +81,10 @@ def study_page(
         summary: What the page says of what was asked and of where results are from; by default that of the result.
     """
     facts = result.summary if summary is None else summary
-    asked = [labels(result.summary)] if "account" in result.summary else []
+    labels_section = [labels(result.summary)] if "account" in result.summary else []
     return document(title or f"streameval: {names[0]}", heading(title, names[1], facts), lead,
-                    [*sections, *asked, provenance(_origin(facts))], evaluation=result.evaluation_id)  # fmt: skip
+                    [*sections, *labels_section, provenance(_origin(facts))],
+                    evaluation=result.evaluation_id)  # fmt: skip
 
 
 def document(
@@ -118,7 +119,7 @@ def soft(text: str) -> str:
     return f"<p class='soft'>{escaped(text)}</p>"
 
 
-def folded(summary: str, inside: str) -> Section:
+def fold(summary: str, inside: str) -> Section:
     """Hide HTML under a line that opens it."""
     return Section(figure=f"<details><summary>{escaped(summary)}</summary>{inside}</details>")
 
@@ -136,8 +137,8 @@ def heading(title: str | None, plain: str, summary: Mapping[str, Any]) -> str:
 
 def what_is_positive(summary: Mapping[str, Any]) -> str:
     """Give the question that people answered, or the labels that are positive; empty where neither was said."""
-    if asked := summary.get("asked"):
-        return short(str(asked), _LONGEST)
+    if question := summary.get("asked"):
+        return short(str(question), _LONGEST)
     parameters = summary["parameters"]
     if parameters.get("relevant") and parameters["relevant"] != ">=1":
         return f"{parameters.get('label', 'label')} {parameters['relevant']}"
@@ -166,17 +167,17 @@ def labels(summary: Mapping[str, Any]) -> Section:
     """Say what people were asked, who labelled how much and how long, and what became of every label that came in."""
     counts, pace = summary["account"], summary.get("pace", {})
     hourly, hours = pace.get("people", {}), pace.get("hours", {})
-    asked = paragraph(f"Asked: {summary['asked']}") if summary.get("asked") else ""
+    question = paragraph(f"Asked: {summary['asked']}") if summary.get("asked") else ""
     rows = [[key.replace("_", " "), f"{value:,}"] for key, value in counts.items() if value or key in _ALWAYS]
-    given = summary.get("agreement", {}).get("annotators", {})
-    people = [(name or "(nobody named)", f"{one['votes']:,}", f"{one['skips']:,}",
+    annotators = summary.get("agreement", {}).get("annotators", {})
+    people = [(name or "(nobody named)", f"{annotator['votes']:,}", f"{annotator['skips']:,}",
                duration(hours[name]) if name in hours else "–", f"{hourly[name]:,.0f}" if name in hourly else "–",
-               "–" if one["percent"] is None else f"{one['percent']:.1%}")
-              for name, one in given.items()]  # fmt: skip
+               "–" if annotator["percent"] is None else f"{annotator['percent']:.1%}")
+              for name, annotator in annotators.items()]  # fmt: skip
     head = ("annotator", "votes", "skips", "worked", "an hour", "agrees")
     who = table(head, people, label="Annotators") if people else ""
     twice = "".join(map(paragraph, agreement_lines(summary) if "agreement" in summary else []))
-    return Section("Labels", figure=asked + who + twice, table=Columns(("labels", "number"), rows), label="Labels")
+    return Section("Labels", figure=question + who + twice, table=Columns(("labels", "number"), rows), label="Labels")
 
 
 def provenance(facts: Mapping[str, object], more: str = "") -> Section:

@@ -50,22 +50,22 @@ def first_step(study: Study, plan: Plan) -> NextStep:
 
 
 def make_results(study: str) -> NextStep:
-    """Where labels are there: make results of them."""
+    """Suggest to evaluate labels that are there."""
     return _step("makes the results", "evaluate", study)
 
 
 def fetch_items(study: str) -> NextStep:
-    """Where all items are found: fetch them."""
+    """Suggest to fetch the items once all are found."""
     return _step("fetches the planned items", "select", study)
 
 
 def export_tasks(study: str) -> NextStep:
-    """Where items are there, and no tasks: write these."""
+    """Suggest to export tasks of items that are there."""
     return _step("writes the tasks", "select", study, "--export", "tasks.csv")
 
 
 def take_in(study: str, file: str, verb: str = "evaluate") -> NextStep:
-    """Where tasks are out: take in what comes back, as labels or, for `judge`, as its answers.
+    """Suggest to take in what comes back of tasks: labels or, for `judge`, its answers.
 
     Args:
         file: What comes back, as it is typed.
@@ -76,19 +76,19 @@ def take_in(study: str, file: str, verb: str = "evaluate") -> NextStep:
 
 
 def look(study: str) -> NextStep:
-    """Where people have labelled: see how the study stands."""
+    """Suggest to look how the study stands once people have labelled."""
     return _step("says where it stands", "show", study)
 
 
 def results_again(study: Study, plan: Plan) -> NextStep:
-    """Where labels are others than those of the results: make them anew, or bring labels where none counts."""
+    """Suggest new results where labels have changed, or more labels where none counts."""
     if plan.table.num_rows and not study.labelled:
         return first_step(study, plan)
     return _step("makes the results again", "evaluate", str(study.folder))
 
 
 def remaining(study: str) -> NextStep:
-    """Where labels are missing: ask for them."""
+    """Suggest to ask for missing labels."""
     does = "writes the tasks that have no label yet"
     return _step(does, "select", study, "--remaining", "--export", "remaining.csv")
 
@@ -117,7 +117,7 @@ def proven_share(curve: Curve) -> tuple[str, int]:
 
 
 def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> NextStep:
-    """Where a curve promises nothing: lead to bounds that do."""
+    """Lead from a curve that promises nothing to bounds that do."""
     tested = summary["diagnostics"].get("slices", {"": summary["diagnostics"]}).values()
     read_so = summary["parameters"].get("assume", "a2") == "independent"
     if plan.method == "paula" and not read_so and not any(row.get("contradicts_independent") for row in tested):
@@ -132,7 +132,7 @@ def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> NextStep:
 
 
 def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int) -> NextStep:
-    """Where bounds leave a condition open: lead to narrower ones; nothing where no number of labels is known to.
+    """Lead to narrower bounds where a condition is open; nothing where no number of labels is known to decide it.
 
     Args:
         labels: How many in all are wanted; 0 where that cannot be said.

@@ -1,4 +1,4 @@
-"""What is said of how far the labelling of a study has come."""
+"""Texts about the progress of labelling."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from streameval.labelling.pace import duration
-from streameval.labelling.unlabelled import unlabelled
+from streameval.labelling.unlabelled import count_unlabelled
 from streameval.reporting.label_lines import doubt_lines
 from streameval.reporting.sentences import width_reached
 from streameval.reporting.shows_itself import ShowsItself
@@ -21,7 +21,7 @@ _MOST = 12  # open strata that are shown
 
 @dataclass(frozen=True, repr=False)
 class ProgressResult(ShowsItself, LabellingProgress):
-    """How far the labelling has come, with what is said of it.
+    """Progress of the labelling, with its text.
 
     Attributes:
         study: Its folder, as given.
@@ -30,7 +30,7 @@ class ProgressResult(ShowsItself, LabellingProgress):
     study: Path
 
     @classmethod
-    def of(cls, progress: LabellingProgress, study: Path) -> Self:
+    def from_study(cls, progress: LabellingProgress, study: Path) -> Self:
         """Make it of a study."""
         return cls(**{field.name: getattr(progress, field.name) for field in fields(progress)}, study=study)
 
@@ -45,7 +45,7 @@ def _lines(study: Path, state: LabellingProgress) -> list[Paragraph]:
     if not account["planned"]:
         return ["There is nothing to label.", *(_sources(state) if state.sources else [])]
     share = account["labelled"] / account["planned"]
-    without = ", ".join(f"{number:,} {why}" for why, number in unlabelled(account).items())
+    without = ", ".join(f"{number:,} {why}" for why, number in count_unlabelled(account).items())
     torn = ": their answers tie or contradict each other" if account["undecided"] else ""
     planned = f"{account['planned']:,} planned items labelled ({share:.1%})"
     lines: list[Paragraph] = [f"{account['labelled']:,} of {planned}, {without}{torn}."]
@@ -94,7 +94,7 @@ def _annotators(state: LabellingProgress) -> list[Paragraph]:
         [name or "(nobody named)", f"{counts['votes']:,}", f"{counts['skips']:,}",
          duration(hours[name]) if name in hours else "–", f"{pace[name]:,.0f}" if name in pace else "–",
          _percent(counts["percent"]),
-         _of(counts, "repeats_equal", "repeats"), _of(counts, "controls_right", "controls")]
+         _share_text(counts, "repeats_equal", "repeats"), _share_text(counts, "controls_right", "controls")]
         for name, counts in people.items()
     ]  # fmt: skip
     head = ["annotator", "votes", "skips", "worked", "an hour", "agrees", "repeats equal", "controls right"]
@@ -112,8 +112,12 @@ def _sources(state: LabellingProgress) -> list[Paragraph]:
     if not state.sources:
         return ["", "No labels yet."]
     cells = [
-        [one["source"], one["id"], *(f"{one[key]:,}" for key in ("rows", "votes", "again", "skips", "unplanned"))]
-        for one in state.sources
+        [
+            source["source"],
+            source["id"],
+            *(f"{source[key]:,}" for key in ("rows", "votes", "again", "skips", "unplanned")),
+        ]
+        for source in state.sources
     ]
     return ["", Columns(["source", "id", "rows", "votes", "again", "skips", "unplanned"], cells)]
 
@@ -122,5 +126,5 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.1%}"
 
 
-def _of(counts: dict[str, Any], part: str, whole: str) -> str:
+def _share_text(counts: dict[str, Any], part: str, whole: str) -> str:
     return f"{counts[part]} of {counts[whole]}" if whole in counts else "–"

@@ -1,4 +1,4 @@
-"""What an evaluation says, in sentences: `verdict` begins on the terminal, `page_verdict` on the page."""
+"""Sentences about an evaluation: `verdict` begins on the terminal, `page_verdict` on the page."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ TIES = (
 )
 
 
-def verdict(found: Evaluation) -> str:
+def verdict(evaluation: Evaluation) -> str:
     """One or two sentences: what holds, at what cost, under which assumption."""
-    claim, account = found.curve.claim, found.summary["account"]
+    claim, account = evaluation.curve.claim, evaluation.summary["account"]
     labels = f"{account['labelled']:,} of {account['planned']:,} labels{_missing(account)}"
     if claim.coverage == "exact":
-        exact = f"the curve is exact{_of(claim)}{claim.if_right}"
+        exact = f"the curve is exact{_about_others(claim)}{claim.if_right}"
         return f"Every item is labelled: {exact} ({labels}). {claim.caution}".rstrip()
-    if found.curve.findings:
-        return f"{found.curve.findings[0]} ({labels}.)"
+    if evaluation.curve.findings:
+        return f"{evaluation.curve.findings[0]} ({labels}.)"
     return f"{claim.promise} ({labels}.) {claim.caution}".rstrip()
 
 
-def remarks(found: Evaluation) -> tuple[str, ...]:
+def remarks(evaluation: Evaluation) -> tuple[str, ...]:
     """Findings that the verdict does not say."""
-    return found.curve.findings if found.curve.claim.coverage == "exact" else found.curve.findings[1:]
+    return evaluation.curve.findings if evaluation.curve.claim.coverage == "exact" else evaluation.curve.findings[1:]
 
 
 def _missing(account: Mapping[str, int]) -> str:
@@ -52,48 +52,48 @@ def estimate_sentence(basis: Basis) -> str:
     }[basis]
 
 
-def _of(claim: Claim) -> str:
+def _about_others(claim: Claim) -> str:
     return "" if claim.about == TRUTH else f" of {claim.about}"
 
 
-def page_verdict(found: Evaluation) -> str:
+def page_verdict(evaluation: Evaluation) -> str:
     """Two sentences: what is proven; at what cost, with which probability and under which assumption."""
-    claim, account, curve = found.curve.claim, found.summary["account"], found.curve
+    claim, account, curve = evaluation.curve.claim, evaluation.summary["account"], evaluation.curve
     labels = f"{number_of(account['labelled'], 'label')} of {number_of(curve.n_items, 'item')}{_missing(account)}"
     if claim.coverage == "exact":
-        tied = found.summary.get("ties") == "open"
+        tied = evaluation.summary.get("ties") == "open"
         order = ", up to the order of items with the same score (lower and upper are the worst and the best)"
-        sentence = (
-            f"Every item is labelled, so every number here is exact{_of(claim)}{order if tied else ''}{claim.if_right}."
+        what = f"{_about_others(claim)}{order if tied else ''}{claim.if_right}"
+        return (
+            f"Every item is labelled, so every number here is exact{what}. That took {labels}. {claim.caution}".rstrip()
         )
-        return f"{sentence} That took {labels}. {claim.caution}".rstrip()
     if not curve.proves:
-        return f"Nothing is proven. {_first(found)} The curve from {labels} is a picture, and bounds nothing."
+        return f"Nothing is proven. {_first(evaluation)} The curve from {labels} is a picture, and bounds nothing."
     low, _, high = curve.precision_at(curve.n_items)
     return (
-        f"{_proven_cutoff(found)} The precision of all {curve.n_items:,} items lies between {low:.1%} and {high:.1%}. "
-        f"That took {labels}. {claim.promise} {claim.caution}".rstrip()
+        f"{_proven_cutoff(evaluation)} The precision of all {curve.n_items:,} items lies between {low:.1%} and "
+        f"{high:.1%}. That took {labels}. {claim.promise} {claim.caution}".rstrip()
     )
 
 
-def _first(found: Evaluation) -> str:
-    return found.curve.findings[0] if found.curve.findings else "The bounds contradict each other."
+def _first(evaluation: Evaluation) -> str:
+    return evaluation.curve.findings[0] if evaluation.curve.findings else "The bounds contradict each other."
 
 
-def _proven_cutoff(found: Evaluation) -> str:
+def _proven_cutoff(evaluation: Evaluation) -> str:
     """The highest precision of a ladder that is proven for a hundredth of the list, else for any rank."""
-    curve = found.curve
+    curve = evaluation.curve
     share, rank = proven_share(curve)
     if not rank:
-        return f"No cutoff is proven to have a precision of even 10%{_by(curve.claim)}."
+        return f"No cutoff is proven to have a precision of even 10%{_by_method(curve.claim)}."
     first = f"he precision of the first {rank:,} items is"
-    precise = f"at least {float(share):.0%}{_by(curve.claim)}."
+    precise = f"at least {float(share):.0%}{_by_method(curve.claim)}."
     if curve.claim.coverage == "conditional":
         return f"If the assumption holds, t{first} {precise}"
     return f"T{first} proven to be {precise}"
 
 
-def _by(claim: Claim) -> str:
+def _by_method(claim: Claim) -> str:
     return "" if claim.about == TRUTH else f" by {claim.about}"
 
 
@@ -103,16 +103,16 @@ def seldom(confidence: float) -> str:
     return f"with probability {wrong:g} at most, whatever the list and whenever labelling stops"
 
 
-def half_width_sentence(found: Evaluation) -> str:
-    """How wide the bounds are, where they are widest, and what half of that would cost; empty where nothing bounds."""
-    half, account, claim = found.summary["half_width"], found.summary["account"], found.curve.claim
+def half_width_sentence(evaluation: Evaluation) -> str:
+    """Say how wide the bounds are, where they are widest, and what half of that would cost; empty without bounds."""
+    half, account, claim = evaluation.summary["half_width"], evaluation.summary["account"], evaluation.curve.claim
     if claim.coverage in ("exact", "none"):
         return ""
     if not account["labelled"]:
         return "No planned item has a label yet, so the bounds say nothing."
     text = width_reached(half)
     if half["alpha"] >= 1 and "all_items" not in half:
-        upper = found.curve.precision_at(half["rank"]).upper
+        upper = evaluation.curve.precision_at(half["rank"]).upper
         text = _silent(half["rank"]) if upper > 0.9999 else f"{text[:-1]}, and is at most {upper:.2%}."
     if account["planned"] > account["labelled"]:
         text += " Missing labels only make bounds wider."

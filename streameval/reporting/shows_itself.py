@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from streameval.notebook import table
-from streameval.reporting.text import Columns, Paragraph, Picture, aligned
+from streameval.reporting.text import Columns, Paragraph, Picture, align
 from streameval.text import escaped, printable
 
 
@@ -32,7 +32,7 @@ def plain(paragraphs: Iterable[Paragraph]) -> str:
     lines: list[str] = []
     for paragraph in paragraphs:
         if isinstance(paragraph, Columns):
-            lines += aligned(paragraph.head, paragraph.cells())
+            lines += align(paragraph.head, paragraph.cells())
         elif not isinstance(paragraph, Picture):
             lines += [printable(paragraph)]
     return "\n".join(lines).strip("\n")

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.methods.replicates import Replicates, Simulation
-from streameval.reporting.chart_rows import thinned
+from streameval.reporting.chart_rows import ranks_to_draw
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis
 from streameval.stores import atomic
 from streameval.typing import FloatArray, Int64Array
@@ -34,7 +34,7 @@ def save_figure(simulation: Simulation, path: str | os.PathLike[str], existing: 
 
 def figure(simulation: Simulation) -> Spec:
     """One panel per method: its bounds of the first draw relative to the true precision, which is the line at zero."""
-    ranks = thinned(simulation.precision.size, np.array([], dtype=np.int64))
+    ranks = ranks_to_draw(simulation.precision.size, np.array([], dtype=np.int64))
     errors = {name: _errors(run.first, simulation.precision, ranks) for name, run in simulation.replicates.items()}
     both = np.concatenate([np.abs(np.concatenate(pair)) for pair in errors.values()] or [np.array([0.0])])
     most = float(np.clip(1.1 * np.quantile(both[both > 0], 0.98) if np.any(both > 0) else 0.01, 0.01, 1.0))

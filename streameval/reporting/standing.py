@@ -1,4 +1,4 @@
-"""Where a study stands: what it is of, how many of its labels are in, what is proven, and what to do next."""
+"""State of a study: its subject, how many of its labels are in, what is proven, and what to do next."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streameval.types import Claim, Plan
 
 @dataclass(frozen=True, repr=False)
 class Standing(ShowsItself):
-    """Where a study stands.
+    """State of a study.
 
     Attributes:
         study: Its folder, as given.
@@ -69,7 +69,7 @@ def not_evaluated(study: str, subject: str, folder: Study, plan: Plan, why: str 
     if why:
         return Standing(study, "outdated", f"{head}.", why, (), *results_again(folder, plan), facts)
     stage = "planned" if folder.selected(plan) is None else "selected"
-    head = f"{head}{_labelled(labelled, planned)}."
+    head = f"{head}{_labelled_line(labelled, planned)}."
     return Standing(study, stage, head, "", (), *first_step(folder, plan), {**facts, "labelled": labelled})
 
 
@@ -88,7 +88,7 @@ def with_labels(study: str, subject: str, summary: Mapping[str, Any], text: Text
     """
     planned, labelled = (int(summary["account"][key]) for key in ("planned", "labelled"))
     labels = number_of(planned, "label") if planned else "nothing to label"
-    head, following = f"{subject}, {labels}{_labelled(labelled, planned)}.", text.next_step
+    head, following = f"{subject}, {labels}{_labelled_line(labelled, planned)}.", text.next_step
     if planned > labelled:
         following = NextStep(remaining(study).command, f"tasks without a label: {unlabelled_words(summary['account'])}")
     facts = {"n_items": summary["n_items"], "claim": summary["claim"], "planned": planned, "labelled": labelled}
@@ -96,7 +96,7 @@ def with_labels(study: str, subject: str, summary: Mapping[str, Any], text: Text
     return Standing(study, "evaluated", head, text.headline, promise, *following, facts=facts)
 
 
-def _labelled(labelled: int, planned: int) -> str:
+def _labelled_line(labelled: int, planned: int) -> str:
     """Say how many of the planned labels are in; nothing where none is planned."""
     if not planned:
         return ""

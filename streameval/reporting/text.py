@@ -34,10 +34,10 @@ class Columns:
         return [[cell if isinstance(cell, str) else number(cell) for cell in row] for row in self.rows]
 
 
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def align(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Write a line for the head and each row, the first column to the left and all others to the right.
 
-    >>> aligned(["first k", "lower"], [["10", "0.9"]])
+    >>> align(["first k", "lower"], [["10", "0.9"]])
     ['first k  lower', '10         0.9']
     """
     shown = [[printable(cell) for cell in row] for row in [head, *rows]]
@@ -77,7 +77,7 @@ def next_line(command: str) -> str:
 
 @dataclass(frozen=True)
 class Text:
-    """What results say.
+    """Text of results: headline, promise, table, remarks and next step.
 
     Attributes:
         headline: What is proven so far; of results that are counted, what they are of.

@@ -1,4 +1,4 @@
-"""Where items are stored: one file per kind of storage, whose rows have a fixed order. None knows what a rank is.
+"""Storage of items: one file per kind of storage, whose rows have a fixed order. None knows what a rank is.
 
 A kind is a file in this folder with a module-level `OPENER`. A source that is named `KIND:…` is opened by the file of
 that name, every path by `parquet`; other objects are offered to each file in turn. Only what a source needs is
@@ -183,10 +183,10 @@ class Rows(ABC):
         import pyarrow as pa
 
         order = np.argsort(positions, kind="stable")
-        taken = self.take(positions[order], columns, progress)
+        in_order = self.take(positions[order], columns, progress)
         back = np.empty(order.size, np.int64)
         back[order] = np.arange(order.size)
-        return replace(taken, table=taken.table.take(pa.array(back)))
+        return replace(in_order, table=in_order.table.take(pa.array(back)))
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class RowRun(Unit):
 
 
 class Opener(Protocol):
-    """What the file of each kind offers."""
+    """Interface of the file of each kind."""
 
     def accepts(self, source: Any) -> bool:
         """Tell whether `source` is of this kind."""

@@ -93,9 +93,9 @@ def _names(table: Any, schema: pa.Schema) -> StoredNames:
     mode = configuration.get("delta.columnMapping.mode", "none")
     if mode == "none":
         return StoredNames()
-    said = {one.name: one.metadata for one in table.schema().fields}
-    physical = {name: str(of.get("delta.columnMapping.physicalName", name)) for name, of in said.items()}
-    ids = {name: int(of["delta.columnMapping.id"]) for name, of in said.items() if "delta.columnMapping.id" in of}
+    metadata = {field.name: field.metadata for field in table.schema().fields}
+    physical = {name: str(of.get("delta.columnMapping.physicalName", name)) for name, of in metadata.items()}
+    ids = {name: int(of["delta.columnMapping.id"]) for name, of in metadata.items() if "delta.columnMapping.id" in of}
     return StoredNames(physical, ids if mode == "id" else {})
 
 
@@ -111,13 +111,13 @@ def _deleted_rows(table: Any, names: Mapping[str, str], where: str) -> dict[str,
             "restore its file (deletion_vector_….bin), or rewrite the table's files "
             "(REORG TABLE … APPLY (PURGE)), or name a version without any: @VERSION",
         ) from None
-    found = {}
+    deleted = {}
     for place, kept in ((str(place), kept) for batch in batches for place, kept in zip(*batch.columns, strict=True)):
         name = names.get(_place("", place)) or names.get(_place("", unquote(place)))
         if name is None:
             raise InputError(f"{where}: {place} has a deletion vector, and is no file of the table")
-        found[name] = np.flatnonzero(~kept.values.to_numpy(zero_copy_only=False))
-    return found
+        deleted[name] = np.flatnonzero(~kept.values.to_numpy(zero_copy_only=False))
+    return deleted
 
 
 def _place(root: str, name: str) -> str:

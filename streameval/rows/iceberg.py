@@ -45,7 +45,7 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
     root = table.location().rstrip("/")
     deleted = call_library(pinned, lambda: _deleted_rows(table, tasks))
     constants = _identity_keys(table, schema)
-    files = sorted((_file(task.file, root, constants, deleted) for task in tasks), key=lambda one: one.file.name)
+    files = sorted((_file(task.file, root, constants, deleted) for task in tasks), key=lambda file: file.file.name)
     arrow: pa.Schema = schema.as_arrow()
     names = StoredNames(ids={field.name: field.field_id for field in schema.fields})
     return Snapshot(pinned, f"iceberg:{table.metadata.table_uuid}", snapshot.snapshot_id, tuple(files), arrow, names)
@@ -69,7 +69,7 @@ def _snapshot(table: Any, wanted: str | None, source: str) -> Any:
     snapshot = table.snapshot_by_id(int(wanted)) if re.fullmatch("[0-9]{1,19}", wanted) else None
     snapshot = snapshot or table.snapshot_by_name(wanted)  # a tag may be a number too
     if snapshot is None:
-        latest = [str(one.snapshot_id) for one in table.snapshots()[-3:]]
+        latest = [str(snapshot.snapshot_id) for snapshot in table.snapshots()[-3:]]
         raise InputError(
             f"{source}: the table has no snapshot '{wanted}' (any more: snapshots expire)",
             f"the latest are {', '.join(latest)}; plan a new study on one of them" if latest else None,
@@ -116,7 +116,11 @@ def _is_decided(task: Any) -> bool:
 
 
 def _refuse_what_files_do_not_show(tasks: list[Any], where: str | None, pinned: str) -> None:
-    deletes = {(_last(one.content), _last(one.file_format)) for task in tasks for one in task.delete_files}
+    deletes = {
+        (_last(delete_file.content), _last(delete_file.file_format))
+        for task in tasks
+        for delete_file in task.delete_files
+    }
     if any(kind == "EQUALITY_DELETES" for kind, _ in deletes):
         raise InputError(
             f"{pinned}: rows were deleted from it by equality deletes: which ones, only a join tells",
@@ -148,14 +152,14 @@ def _last(name: Any) -> str:
 
 def _deleted_rows(table: Any, tasks: list[Any]) -> dict[str, Int64Array]:
     """Rows that position deletes name, by data file; each of their files is read once."""
-    found: dict[str, list[Int64Array]] = {}
-    for place in {one.file_path: None for task in tasks for one in task.delete_files}:
+    deleted: dict[str, list[Int64Array]] = {}
+    for place in {delete_file.file_path: None for task in tasks for delete_file in task.delete_files}:
         with table.io.new_input(place).open() as file:
             deletes = pq.read_table(pa.BufferReader(file.read()), columns=["file_path", "pos"])
         for path in deletes.column("file_path").unique().to_pylist():
             rows = deletes.filter(pc.equal(deletes.column("file_path"), path)).column("pos")
-            found.setdefault(path, []).append(rows.to_numpy())
-    return {path: unique(np.concatenate(several).astype(np.int64)) for path, several in found.items()}
+            deleted.setdefault(path, []).append(rows.to_numpy())
+    return {path: unique(np.concatenate(several).astype(np.int64)) for path, several in deleted.items()}
 
 
 def _identity_keys(table: Any, schema: Any) -> dict[str, tuple[int, int]]:
@@ -164,10 +168,10 @@ def _identity_keys(table: Any, schema: Any) -> dict[str, tuple[int, int]]:
     Files that were added from elsewhere (`add_files`) may lack these columns.
     """
     return {
-        schema.find_column_name(one.source_id): (spec.spec_id, place)
+        schema.find_column_name(field.source_id): (spec.spec_id, place)
         for spec in table.specs().values()
-        for place, one in enumerate(spec.fields)
-        if str(one.transform) == "identity" and schema.find_column_name(one.source_id) in schema.column_names
+        for place, field in enumerate(spec.fields)
+        if str(field.transform) == "identity" and schema.find_column_name(field.source_id) in schema.column_names
     }
 
 

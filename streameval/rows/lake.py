@@ -128,10 +128,10 @@ class LakeRows(ParquetRows):
     def _as_stored(self) -> bool:
         """Tell whether files hold all columns under their names, but for keys that are text, and no row was deleted."""
         schemas = list({id(footer.schema): footer.schema for footer in self.footers}.values())
-        asked = {self.options.score, *self.options.key}
+        ranking_columns = {self.options.score, *self.options.key}
         for name in self.columns():
             if name in dict(self.files[0].keys):
-                if name in asked or not _is_text(self.schema.field(name).type):
+                if name in ranking_columns or not _is_text(self.schema.field(name).type):
                     return False
             elif any(self._named_otherwise(name, schema) for schema in schemas):
                 return False
@@ -145,7 +145,7 @@ class LakeRows(ParquetRows):
         """Tell whether a file lacks a column, calls it otherwise, or holds its times without their zone."""
         if self.snapshot.names.stored([name], schema).get(name) != name:
             return True
-        zones = [getattr(one.field(name).type, "tz", None) for one in (schema, self.schema)]
+        zones = [getattr(columns.field(name).type, "tz", None) for columns in (schema, self.schema)]
         return zones[0] != zones[1]
 
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:

@@ -54,7 +54,7 @@ class TableFile:
 
 @dataclass(frozen=True)
 class StoredNames:
-    """What columns of a table are called in its files.
+    """Names of a table's columns in its files.
 
     Attributes:
         physical: Names that are not those of the table.
@@ -66,18 +66,22 @@ class StoredNames:
 
     def stored(self, columns: Sequence[str], file: pa.Schema) -> dict[str, str]:
         """Find the columns that a file has; returns their names in it."""
-        ids = {int(one.metadata[_FIELD_ID]): one.name for one in file if one.metadata and _FIELD_ID in one.metadata}
+        ids = {
+            int(column.metadata[_FIELD_ID]): column.name
+            for column in file
+            if column.metadata and _FIELD_ID in column.metadata
+        }
         if ids and self.ids:
             return {name: ids[self.ids[name]] for name in columns if self.ids.get(name) in ids}
-        found = {name: self.physical.get(name, name) for name in columns}
-        return {name: stored for name, stored in found.items() if stored in file.names}
+        names = {name: self.physical.get(name, name) for name in columns}
+        return {name: stored for name, stored in names.items() if stored in file.names}
 
 
 def are_renamed(stored: pa.DataType, kind: pa.DataType) -> bool:
-    """Whether fields of structs seem to have other names in a file: a cast by names would make nulls of all of them."""
+    """Tell whether fields of structs seem to have other names in a file: a cast by names would make them all null."""
     if not (pa.types.is_struct(stored) and pa.types.is_struct(kind)):
         return False
-    there, wanted = ({one.name: one.type for one in of} for of in (stored, kind))
+    there, wanted = ({member.name: member.type for member in of} for of in (stored, kind))
     lost, lacking = there.keys() - wanted.keys(), wanted.keys() - there.keys()
     return bool(lost and lacking) or any(
         are_renamed(there[name], wanted[name]) for name in there.keys() & wanted.keys()
@@ -86,7 +90,7 @@ def are_renamed(stored: pa.DataType, kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class FileColumns:
-    """How the columns of a table lie in one of its files.
+    """Columns of a table in one of its files.
 
     Attributes:
         place: The file, for messages.
@@ -166,7 +170,7 @@ class LeftRows(Unit):
 
     def advise(self, columns: Sequence[str], more: Sequence[Unit] = ()) -> None:
         """Have the system fetch columns ahead."""
-        also = [one.of for one in more if isinstance(one, LeftRows)]
+        also = [unit.of for unit in more if isinstance(unit, LeftRows)]
         self.of.advise(self.columns.names(columns), also)
 
     def for_workers(self) -> Unit:
@@ -222,9 +226,12 @@ class MappedRows(Rows):
     @cached_property
     def _columns(self) -> list[FileColumns]:
         """Of each file."""
-        schema, own = pa.schema([one.with_type(wide_type(one.type)) for one in self.table_schema]), self.columns()
+        schema, names = (
+            pa.schema([column.with_type(wide_type(column.type)) for column in self.table_schema]),
+            self.columns(),
+        )
         return [
-            FileColumns(footer.file.path, schema, self.names.stored(own, footer.schema), file.keys)
+            FileColumns(footer.file.path, schema, self.names.stored(names, footer.schema), file.keys)
             for file, footer in zip(self.files, self.footers, strict=True)
         ]
 
@@ -243,7 +250,7 @@ class MappedRows(Rows):
 
     def units(self, column: str | None = None) -> Sequence[Unit]:
         """Row groups that have rows left."""
-        found, position, begin, last = list[Unit](), 0, 0, ""
+        left_units, position, begin, last = list[Unit](), 0, 0, ""
         of = {footer.file.path: number for number, footer in enumerate(self.footers)}
         for unit in row_groups(self.footers):
             number = of[unit.file]
@@ -254,9 +261,9 @@ class MappedRows(Rows):
             begin += unit.rows
             if kept is None or kept.size:
                 left = LeftRows(unit, self._columns[number], position, kept)
-                found.append(left)
+                left_units.append(left)
                 position += left.rows
-        return found
+        return left_units
 
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read rows page by page; see `Rows.take`."""
@@ -268,17 +275,17 @@ class MappedRows(Rows):
         tables, parts = dict[int, pa.Table](), list[Taken]()
         for of, first, mine in self._among_alike(file):
             stored = self._columns[int(file[mine[0]])].names(columns)
-            taken = of.take(first[file[mine]] + rows[mine], stored, progress)
-            parts.append(taken)
+            fetched = of.take(first[file[mine]] + rows[mine], stored, progress)
+            parts.append(fetched)
             at = 0
             for number, some in groupby(file[mine].tolist()):
                 n_rows = len(list(some))
-                tables[number] = self._columns[number].table(taken.table.slice(at, n_rows), columns, n_rows)
+                tables[number] = self._columns[number].table(fetched.table.slice(at, n_rows), columns, n_rows)
                 at += n_rows
         counts: dict[str, Any] = {
-            one.name: reduce(add, (getattr(part, one.name) for part in parts))
-            for one in fields(Taken)
-            if one.name != "table"
+            count.name: reduce(add, (getattr(part, count.name) for part in parts))
+            for count in fields(Taken)
+            if count.name != "table"
         }
         return Taken(pa.concat_tables([tables[number] for number in sorted(tables)]), **counts)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankingOptions:
-    """What describes a ranking besides its source; kept in plan.json and used ever after.
+    """Description of a ranking besides its source; kept in plan.json and used ever after.
 
     Ties are broken by a hash of `key`, which survives re-ordering of the rows. Files that `where` rules out are no part
     of the ranking. Verbs take `score` and `ascending` as one (`order_typed`).
@@ -65,7 +65,9 @@ class RankingOptions:
     def of(plan: Plan) -> RankingOptions:
         """Return the options that a plan was made with."""
         values = {**plan.ranking, **plan.location, "key": tuple(plan.ranking.get("key", ()))}
-        return RankingOptions(**{one.name: values[one.name] for one in fields(RankingOptions) if one.name in values})
+        return RankingOptions(
+            **{field.name: values[field.name] for field in fields(RankingOptions) if field.name in values}
+        )
 
 
 def order_typed(score: str | None) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def typed_score(score: str | None, ascending: bool) -> str | None:
     return f"-{score}" if ascending and score is not None else score
 
 
-def described(options: RankingOptions | None, given: dict[str, Any]) -> RankingOptions:
+def described(options: RankingOptions | None, raw_options: dict[str, Any]) -> RankingOptions:
     """Take what describes a ranking out of other options, upon what was described at once.
 
     >>> described(RankingOptions(threads=2), {"score": "conf", "budget": 500}).score
@@ -92,13 +94,13 @@ def described(options: RankingOptions | None, given: dict[str, Any]) -> RankingO
     Raises:
         InputError: What was described at once says otherwise.
     """
-    if given.get("ascending") is not None:
+    if raw_options.get("ascending") is not None:
         raise InputError("ascending is no option any more", "--score=-COL puts small scores first")
-    named, said = own_of(RankingOptions, given), options or RankingOptions()
+    named, base = own_of(RankingOptions, raw_options), options or RankingOptions()
     named |= order_typed(named["score"]) if "score" in named else {}
-    whole = replace(said, **named)
+    whole = replace(base, **named)
     for name in named:
-        before, now = getattr(said, name), getattr(whole, name)
+        before, now = getattr(base, name), getattr(whole, name)
         if before not in (getattr(RankingOptions, name), now):
             raise InputError(f"{name} is {now!r}, and {before!r} in options", "say it once")
     return whole

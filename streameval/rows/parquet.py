@@ -110,11 +110,11 @@ class ParquetRows(Rows):
 
     def types(self, column: str) -> list[tuple[str, pa.DataType]]:
         """Of every file; partition keys are text."""
-        found = []
+        of_files = []
         for schema, footers in self._alike():
             kind = schema.field(column).type if column in schema.names else pa.large_string()
-            found += [(footer.file.path, kind) for footer in footers]
-        return found
+            of_files += [(footer.file.path, kind) for footer in footers]
+        return of_files
 
     def _alike(self) -> Iterator[tuple[pa.Schema, list[Footer]]]:
         """Footers one after another, by the schema that they share."""
@@ -130,12 +130,12 @@ class ParquetRows(Rows):
         """Statistics of the scores; of no other column are any kept."""
         if column != self.options.score:
             return ()
-        found = []
+        by_schema = []
         for schema, footers in self._alike():
             stated = [footer.score_bounds for footer in footers if footer.score_bounds is not None]
             live = np.concatenate([footer.row_group_rows for footer in footers]) > 0
-            found.append((schema.field(column).type, ChunkBounds.joined(stated).chosen(live)))
-        return found
+            by_schema.append((schema.field(column).type, ChunkBounds.joined(stated).chosen(live)))
+        return by_schema
 
     def nulls(self, column: str) -> Mapping[str, int]:
         """From statistics of the scores; of no other column are any kept."""
@@ -191,7 +191,7 @@ class ParquetRows(Rows):
             before += int(footer.row_group_rows.sum())
         with ThreadPool(self.readers) as pool:
             held = [(footer, groups) for footer, groups in wanted if groups]
-            return total(list(pool.in_order(lambda one: measure_whole(one[0], one[1], columns), held)))
+            return total(list(pool.in_order(lambda part: measure_whole(part[0], part[1], columns), held)))
 
     def parts(self, positions: Int64Array) -> list[Part]:
         """Group wanted rows by the row group that holds them."""
@@ -202,7 +202,7 @@ class ParquetRows(Rows):
         groups_before = np.append(0, np.cumsum([footer.row_group_rows.size for footer in self.footers]))
         wanted = np.flatnonzero(np.diff(ends, prepend=0))
         of = np.searchsorted(groups_before, wanted, side="right") - 1
-        said = zip(wanted.tolist(), of.tolist(), np.split(positions, ends[wanted[:-1]]), strict=True)
+        by_group = zip(wanted.tolist(), of.tolist(), np.split(positions, ends[wanted[:-1]]), strict=True)
         return [
             Part(
                 footer=self.footers[file],
@@ -210,7 +210,7 @@ class ParquetRows(Rows):
                 n_group_rows=int(self.ends[g] - first[g]),
                 rows=mine - first[g],
             )
-            for g, file, mine in said
+            for g, file, mine in by_group
         ]
 
     def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[DecodedRows]:
@@ -307,16 +307,16 @@ def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]
 class _FileOpener:
     def accepts(self, source: Any) -> bool:
         return isinstance(source, str | os.PathLike) or (
-            isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source)
+            isinstance(source, list | tuple) and all(isinstance(path, str | os.PathLike) for path in source)
         )
 
     def open(self, source: Any, options: RankingOptions) -> Rows:
         """Open files; raises what `list_files`, `chosen`, `read_footers` and `common_schema` do, and without rows."""
         files = list_files(source, options.order_of_files)
-        given = [source] if isinstance(source, str | os.PathLike) else list(source)
-        places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in given)
+        sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+        places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in sources)
         if options.where is not None:
-            kept = chosen(keys_table([file.keys for file in files]), options.where, os.fspath(given[0]))
+            kept = chosen(keys_table([file.keys for file in files]), options.where, os.fspath(sources[0]))
             files = [file for file, wanted in zip(files, kept, strict=True) if wanted]
         rows = ParquetRows(places, options, tuple(files))
         _ = rows.schema  # files that do not go together are refused now

@@ -94,7 +94,7 @@ class RowGroup(Unit):
         return self._read(lambda: read_bits(self.footer, self._indexes(more), column)) if self._direct(column) else None
 
     def _indexes(self, more: Sequence[Unit]) -> list[int]:
-        return [self.index, *(one.index for one in more if isinstance(one, RowGroup))]
+        return [self.index, *(unit.index for unit in more if isinstance(unit, RowGroup))]
 
     def numbers(self, column: str, room: UInt64Array, order: str = "sorted") -> AnyArray | None:
         """See `Unit.numbers`."""
@@ -170,28 +170,28 @@ def with_keys(groups: Sequence[RowGroup], columns: Sequence[str], read: Callable
     if not keys:
         return table
     number = pa.array(np.repeat(np.arange(len(groups), dtype=np.int32), [group.rows for group in groups]))
-    found = {}
+    key_columns = {}
     for name in keys:
         values = pa.array([dict(group.footer.file.keys)[name] for group in groups], pa.large_string())
         coded = values.dictionary_encode()
-        found[name] = pa.DictionaryArray.from_arrays(coded.indices.take(number), coded.dictionary)
-    return pa.table({name: found[name] if name in found else table.column(name) for name in columns})
+        key_columns[name] = pa.DictionaryArray.from_arrays(coded.indices.take(number), coded.dictionary)
+    return pa.table({name: key_columns[name] if name in key_columns else table.column(name) for name in columns})
 
 
 def together(units: Sequence[Unit]) -> list[Unit]:
     """Join consecutive small files, many to a unit."""
-    found, some, rows = list[Unit](), list[RowGroup](), 0
+    joined, some, rows = list[Unit](), list[RowGroup](), 0
     for unit in units:
         small = unit if isinstance(unit, RowGroup) and unit.footer.is_small else None
         if some and not (small and rows + small.rows <= DIRECT_ROWS and _go_together(some, small)):
-            found += _joined(some)
+            joined += _joined(some)
             some, rows = [], 0
         if small:
             some.append(small)
             rows += small.rows
         else:
-            found.append(unit)
-    return [*found, *_joined(some)]
+            joined.append(unit)
+    return [*joined, *_joined(some)]
 
 
 def _go_together(some: Sequence[RowGroup], unit: RowGroup) -> bool:

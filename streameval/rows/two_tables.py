@@ -67,7 +67,7 @@ class TwoTables(Rows):
     def schema(self) -> pa.Schema:  # type: ignore[override]
         """Columns that both have, of the type that they have in the first, as text, or of `given_as`."""
         there = self.second.schema.names
-        return pa.schema([self._as_given(one) for one in self.first.schema if one.name in there])
+        return pa.schema([self._as_given(column) for column in self.first.schema if column.name in there])
 
     def _as_given(self, column: pa.Field) -> pa.Field:
         """As text where one of them has text: a number has one spelling, and 007 is another text than 7."""
@@ -89,7 +89,7 @@ class TwoTables(Rows):
 
     def facts(self) -> dict[str, Any]:
         """Say what the rows are."""
-        files = sum(int(one.facts().get("files", 0)) for one in (self.first, self.second))
+        files = sum(int(table.facts().get("files", 0)) for table in (self.first, self.second))
         return {"fingerprint": self.fingerprint, "files": files}
 
     def columns(self) -> list[str]:
@@ -104,10 +104,10 @@ class TwoTables(Rows):
         cut = int(np.searchsorted(positions, self.first.n_rows))
         sides = (self.first, positions[:cut]), (self.second, positions[cut:] - self.first.n_rows)
         parts = [rows.take(wanted, columns, progress) for rows, wanted in sides if wanted.size]
-        schema = pa.schema([self._as_given(one) for one in parts[0].table.schema])
-        table = pa.concat_tables([_given_as(one.table, schema, self.name) for one in parts])
-        counts: dict[str, Any] = {one.name: reduce(add, (getattr(part, one.name) for part in parts))
-                                  for one in fields(Taken) if one.name != "table"}  # fmt: skip
+        schema = pa.schema([self._as_given(column) for column in parts[0].table.schema])
+        table = pa.concat_tables([_given_as(part.table, schema, self.name) for part in parts])
+        counts: dict[str, Any] = {count.name: reduce(add, (getattr(part, count.name) for part in parts))
+                                  for count in fields(Taken) if count.name != "table"}  # fmt: skip
         return Taken(table, **counts)
 
     def forecast(self, positions: Int64Array, columns: Sequence[str]) -> Forecast:

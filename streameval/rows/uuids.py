@@ -30,5 +30,5 @@ def uuids_of(texts: pa.ChunkedArray) -> pa.ChunkedArray:
         raise ValueError(f"'{str(texts[int(np.argmax(odd))])[:40]}' is no UUID")
     raw = values[:, ::2] << 4 | values[:, 1::2] if len(filled) else np.empty((0, 16), np.uint8)
     stored = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(filled), [None, pa.py_buffer(raw.tobytes())])
-    found = pc.if_else(digits.combine_chunks().is_null(), pa.scalar(None, pa.binary(16)), stored)
-    return pa.chunked_array([pa.ExtensionArray.from_storage(pa.uuid(), found)])
+    uuids = pc.if_else(digits.combine_chunks().is_null(), pa.scalar(None, pa.binary(16)), stored)
+    return pa.chunked_array([pa.ExtensionArray.from_storage(pa.uuid(), uuids)])

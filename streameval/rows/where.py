@@ -47,7 +47,7 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
         raise InputError(f'{where}: --where "{condition}" is no condition', "compare a partition key with a value")
     if not kept.any():
         raise InputError(f'{where}: --where "{condition}" leaves none of {keys.num_rows:,} files')
-    return [bool(one) for one in kept.to_list()]
+    return [bool(is_kept) for is_kept in kept.to_list()]
 
 
 def need_polars(what: str) -> None:

@@ -65,7 +65,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class ScanState:
-    """How far the scans of a ranking are.
+    """Progress of the scans of a ranking.
 
     Attributes:
         step: The scan under way, or the last one.
@@ -89,7 +89,7 @@ def share_of(rows: Sequence[int], count: int) -> Int64Array:
 
 @dataclass(frozen=True)
 class Scans:
-    """How the scans of a list are run.
+    """Settings of the scans of a list.
 
     Attributes:
         folder: Where partials are saved until the scans are done: an interrupted run continues from them.
@@ -101,7 +101,7 @@ class Scans:
 
 
 class Shared(Scannable, Protocol):
-    """What is read in shares, each in some threads."""
+    """Input that is read in shares, each in some threads."""
 
     @property
     def threads(self) -> int:
@@ -187,19 +187,19 @@ class Checkpoints:
         left = setdiff1d(needed, _covered(kept))
         mine = self._mine(scan, task, needed, left)
         self.alone = self.alone and mine.size == needed.size
-        parts = (one.load() for one in kept)
+        parts = (saved.load() for saved in kept)
         if mine.size:
             save = None if self.folder is None else lambda partial: self._save(name, partial)
             partials = self.engine.run(Scanning(task, scan, mine, scan.threads, save), progress)
-            made = replace(merged(partials), units=np.sort(mine))
-            self._unsaved[name] = made
+            result = replace(merged(partials), units=np.sort(mine))
+            self._unsaved[name] = result
             if self.shard is not None:
                 self.save()
                 kept = self._kept(name)
                 left = setdiff1d(needed, _covered(kept))
-                parts = (one.load() for one in kept)
+                parts = (saved.load() for saved in kept)
             else:
-                parts, left = (part for part in [*map(_Saved.load, kept), made]), left[:0]
+                parts, left = (part for part in [*map(_Saved.load, kept), result]), left[:0]
         self.state = self._state(scan, task, needed, left)
         if left.size:
             raise UnfinishedError(self.state, str(self.folder.parent if self.folder else ""))
@@ -261,8 +261,8 @@ class Checkpoints:
         """Partials of a scan that do not overlap, fuller ones first."""
         if self.folder is None:
             return []
-        saved = sorted(_read(self.folder, name), key=lambda one: (-one.units.size, one.path.name))
-        self._shards = max([self._shards, *(one.shards for one in saved)])
+        saved = sorted(_read(self.folder, name), key=lambda partial: (-partial.units.size, partial.path.name))
+        self._shards = max([self._shards, *(partial.shards for partial in saved)])
         chosen: list[_Saved] = []
         for part in saved:
             if not isin(part.units, _covered(chosen)).any():
@@ -282,7 +282,7 @@ def _read(folder: Path, name: str) -> Iterator[_Saved]:
 
 
 def _covered(kept: list[_Saved]) -> Int64Array:
-    return np.concatenate([np.empty(0, np.int64), *(one.units for one in kept)])
+    return np.concatenate([np.empty(0, np.int64), *(partial.units for partial in kept)])
 
 
 def _shard_of(scan: Shared, count: int) -> Int64Array:

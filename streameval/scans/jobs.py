@@ -28,7 +28,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class Partial:
-    """What a task made of some units.
+    """Result of a task over some units.
 
     Attributes:
         units (int64 array, strictly increasing): Numbers of the units, as the scan lists them.
@@ -62,7 +62,7 @@ def merged(partials: Iterable[Partial]) -> Partial:
 
 
 class Scannable(Protocol):
-    """What a task reads: an `order.scan.Scan`, or a list with labels."""
+    """Input of a task: an `order.scan.Scan`, or a list with labels."""
 
     @property
     def units(self) -> Sequence[Unit]:
@@ -91,7 +91,7 @@ class PartialBuilder(Protocol):
 
 
 class Task(Protocol[S_contra]):
-    """What one scan does with what it reads."""
+    """Work of one scan on what it reads."""
 
     @property
     def name(self) -> str:
@@ -151,7 +151,7 @@ class OnWorkers(Generic[P]):
 
 
 class Job(ABC, Generic[P]):
-    """What an engine runs over units: in threads of this process, or in shares on workers."""
+    """Work that an engine runs over units: in threads of this process, or in shares on workers."""
 
     @property
     @abstractmethod
@@ -179,7 +179,7 @@ class Job(ABC, Generic[P]):
 
 @runtime_checkable
 class Engine(Protocol):
-    """What runs the scans of a list: a dataclass whose fields are its settings.
+    """Runner of the scans of a list: a dataclass whose fields are its settings.
 
     Its placement is "in process", so that one unit can guide the next, or "on workers".
     """

@@ -1,4 +1,4 @@
-"""What a scan reads at once: consecutive rows, such as a row group of a Parquet file."""
+"""Unit of reading: consecutive rows, such as a row group of a Parquet file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Unit(ABC):
         """Prepare for columns to be read soon, with those of others of its file."""
 
     def for_workers(self) -> Unit:
-        """The same for other machines; an `InputError` where they cannot read it, as none can what lies in memory."""
+        """Give the same for other machines; an `InputError` where they cannot read it, as in memory."""
         raise InputError("a table in memory cannot be scanned elsewhere", "leave the engine out, or give files")
 
 

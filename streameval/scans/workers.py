@@ -118,7 +118,7 @@ def _count_of_shares(rows: int, most: int) -> int:
 
 @dataclass(frozen=True)
 class _Shares:
-    """What workers do: each share of a job makes rows, of `width` counters or, where that is 0, of bytes."""
+    """Work of the workers: each share of a job makes rows, of `width` counters or, where that is 0, of bytes."""
 
     run_share: Callable[[int, int, Sequence[Any]], Iterator[tuple[int, int, Any]]]
     width: int
@@ -143,7 +143,7 @@ class _Shares:
 
 @dataclass(frozen=True)
 class _Reduction:
-    """What workers do with all rows that have a number: they make one of them."""
+    """Work on all rows that have one number: they are made one."""
 
     reduce: Callable[[Iterator[Any]], Any]
 

@@ -78,7 +78,7 @@ class KnownItems:
 
 @dataclass(frozen=True)
 class JudgedItems:
-    """What a judge says of every item, counted in ranges of ranks; and some items of each class in a random order.
+    """Answers of a judge for every item, counted in ranges of ranks; and some items of each class in a random order.
 
     All of it was read before any label of the question, and is kept with the plan: a judge can cost labels, and cannot
     make an answer wrong.
@@ -99,7 +99,7 @@ class JudgedItems:
 
 @dataclass(frozen=True)
 class QuestionSetting:
-    """What a design is planned for.
+    """Setting that a design is planned for.
 
     Attributes:
         n_items: Items in the ranking.
@@ -127,7 +127,7 @@ class QuestionSetting:
 
 @dataclass(frozen=True)
 class DrawnItems:
-    """What was drawn, the record of it: never made again from the seed.
+    """Record of what was drawn: never made again from the seed.
 
     Attributes:
         table: Items that were asked for: `rank` int64, strictly increasing; `round` int32, from 1; then columns of the
@@ -149,7 +149,7 @@ class DrawnItems:
 
 @dataclass(frozen=True)
 class LabelForecast:
-    """How many more labels may decide; a forecast from the labels so far, never a claim.
+    """Number of further labels that may decide; a forecast from the labels so far, never a claim.
 
     Attributes:
         median, nine_in_ten: So many decide half of the time, and nine times in ten; None where nothing short of all
@@ -166,7 +166,7 @@ class LabelForecast:
 
 @dataclass(frozen=True)
 class Reach:
-    """How deep a cut may be proven with more labels; a forecast, never a claim.
+    """Depth of a cut that more labels may prove; a forecast, never a claim.
 
     Attributes:
         labels: So many more.
@@ -179,7 +179,7 @@ class Reach:
 
 @dataclass(frozen=True)
 class Line:
-    """What is known of one question.
+    """Bounds and outcome of one question.
 
     Attributes:
         question: As it prints.
@@ -210,7 +210,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Answer:
-    """What labels say.
+    """Answer that labels give.
 
     Attributes:
         outcome: "fail" where one question fails, "pass" where all pass, else "open".
@@ -228,7 +228,7 @@ class Answer:
 
 
 class QuestionDesign:
-    """How one kind of question is asked and answered.
+    """Design by which one kind of question is put and answered.
 
     Labels are int8 arrays in the order of the rows of `DrawnItems.table`: 1 positive, 0 negative, -1 not answered yet,
     -2 answered without a label (skipped, undecided). Both of these count as what is worst for each claim; forecasts
@@ -249,7 +249,7 @@ class QuestionDesign:
         raise NotImplementedError
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> QuestionDesign:
+    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> QuestionDesign:
         """Read what `facts` gave."""
         raise NotImplementedError
 
@@ -270,7 +270,7 @@ class QuestionDesign:
         """Draw nothing yet."""
         raise NotImplementedError
 
-    def unasked(self, reserve: pa.Table, asked: Int64Array) -> pa.Table:
+    def unasked(self, reserve: pa.Table, ranks: Int64Array) -> pa.Table:
         """`DrawnItems.ahead` where a judge was asked: its reserve, as it was kept, but for the ranks asked for."""
         raise NotImplementedError
 
@@ -297,12 +297,12 @@ class QuestionDesign:
 def designs() -> dict[str, type[QuestionDesign]]:
     """Every design by name."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    return {one.DESIGN.name: one.DESIGN for one in modules if hasattr(one, "DESIGN")}
+    return {module.DESIGN.name: module.DESIGN for module in modules if hasattr(module, "DESIGN")}
 
 
-def read_design(facts: Mapping[str, Any], known: KnownItems) -> QuestionDesign:
+def read_design(facts: Mapping[str, Any], known_items: KnownItems) -> QuestionDesign:
     """Read a design from what its `facts` gave; a `KeyError` where there is none such."""
-    return designs()[facts["design"]].of(facts, known)
+    return designs()[facts["design"]].of(facts, known_items)
 
 
 def joint_outcome(lines: Sequence[Line]) -> AnswerStatus:

@@ -86,12 +86,12 @@ class RankBlocks:
     def find(self, rank: Int64Array, kind: Int8Array | None = None) -> Int64Array:
         """Index of the block of each rank, with its class."""
         classes = self.prior.size
-        found = np.searchsorted(self.last[::classes], rank) * classes
-        return found if kind is None else found + kind
+        block = np.searchsorted(self.last[::classes], rank) * classes
+        return block if kind is None else block + kind
 
-    def left(self, *taken: Int64Array) -> Int64Array:
+    def left(self, *used: Int64Array) -> Int64Array:
         """Items of each block but for those taken, which are given by their blocks."""
-        return self.items - self.counts(np.concatenate(taken))
+        return self.items - self.counts(np.concatenate(used))
 
     def counts(self, block: Int64Array) -> Int64Array:
         """Tell how often each block is named."""
@@ -120,10 +120,10 @@ class Tally:
     positives: Int64Array
 
     @staticmethod
-    def of(blocks: RankBlocks, known: KnownItems, block: Int64Array, label: Int8Array) -> Tally:
+    def of(blocks: RankBlocks, known_items: KnownItems, block: Int64Array, label: Int8Array) -> Tally:
         """Count what is known, and what was drawn since, by its blocks."""
-        all_ = np.concatenate([blocks.find(known.rank, known.judge_class), block])
-        labels = np.concatenate([known.label, label])
+        all_ = np.concatenate([blocks.find(known_items.rank, known_items.judge_class), block])
+        labels = np.concatenate([known_items.label, label])
         return Tally(blocks, blocks.counts(all_[labels >= 0]), blocks.counts(all_[labels == 1]))
 
     @property
@@ -169,35 +169,35 @@ def rates_for(left: Int64Array, mass: Int64Array, share: FloatArray, spread: flo
     return np.where(open_, (1 - spread) * wanted / wanted.sum() + spread / open_.sum(), 0.0)
 
 
-def totals(blocks: RankBlocks, known: KnownItems, block: Int64Array, label: Int8Array) -> FloatArray:
+def totals(blocks: RankBlocks, known_items: KnownItems, block: Int64Array, label: Int8Array) -> FloatArray:
     """Positives of each block, estimated (float64 array, shape (blocks,)); exact where every item has a label.
 
     Those found, and of the items without a label as many as of those that were drawn from the block (`block`, `label`);
     where none was, as many as neighbours make likely.
     """
-    of_draw, tally = Tally.of(blocks, KnownItems.nothing(), block, label), Tally.of(blocks, known, block, label)
+    of_draw, tally = Tally.of(blocks, KnownItems.nothing(), block, label), Tally.of(blocks, known_items, block, label)
     rate = np.where(of_draw.labels > 0, of_draw.positives / np.maximum(of_draw.labels, 1), tally.smoothed())
     estimated: FloatArray = tally.positives + (blocks.items - tally.labels) * rate
     return estimated
 
 
 def draw(
-    blocks: RankBlocks, taken: Int64Array, rates: FloatArray, size: int, rng: np.random.Generator
+    blocks: RankBlocks, used_ranks: Int64Array, rates: FloatArray, size: int, rng: np.random.Generator
 ) -> tuple[Int64Array, Int64Array]:
     """Draw items one at a time: a block with its rate among those with items left, then one of those, uniformly.
 
     Args:
-        taken (int64 array): Every rank that is known or drawn, strictly increasing.
+        used_ranks (int64 array): Every rank that is known or drawn, strictly increasing.
 
     Returns:
         rank, block (int64 arrays, shape (size,)): In the order of the draw; fewer where no more are left.
     """
-    left = blocks.left(blocks.find(taken))
+    left = blocks.left(blocks.find(used_ranks))
     drawn = _sequence(left, left, rates, size, rng)
     ranks = np.empty(drawn.size, np.int64)
     for block in unique(drawn):
         start, last = int(blocks.first[block]) - 1, int(blocks.last[block])
-        inside = taken[np.searchsorted(taken, start, "right") : np.searchsorted(taken, last, "right")]
+        inside = used_ranks[np.searchsorted(used_ranks, start, "right") : np.searchsorted(used_ranks, last, "right")]
         where = drawn == block
         ranks[where] = free_ranks(rng.choice(int(left[block]), int(where.sum()), replace=False), start, inside)
     return ranks, drawn
@@ -238,8 +238,8 @@ def _sequence(
     left, there = left.copy(), there.copy()
     while len(drawn) < size and left[rates > 0].any():
         upto = np.cumsum(np.where(left > 0, rates, 0.0))
-        found = np.searchsorted(upto / upto[-1], rng.random(size - len(drawn)), "right")
-        for block in found.tolist():
+        blocks = np.searchsorted(upto / upto[-1], rng.random(size - len(drawn)), "right")
+        for block in blocks.tolist():
             if left[block] == 0:
                 break  # from here on at the rates of the others
             drawn.append(block)

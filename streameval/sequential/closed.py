@@ -50,14 +50,14 @@ def closed(passing: EProcess, failing: EProcess, deltas: tuple[float, float]) ->
     """Plan the levels of both sides and the end; an `InputError` where it would take too many labels."""
     labels = min(round(1.25 * _fixed(passing, failing, deltas)), passing.items)
     high = math.log(1 / min(deltas)) + 5
-    while (found := _end(passing, failing, deltas, labels, high)) is None:
+    while (best_end := _end(passing, failing, deltas, labels, high)) is None:
         labels = min(labels + labels // 8 + 1, passing.items)
     low = 0.0
     for _ in range(_BISECTIONS):
         level = (low + high) / 2
         end = _end(passing, failing, deltas, labels, level)
-        low, high, found = (low, level, end) if end else (level, high, found)
-    return _levels(deltas, high), found
+        low, high, best_end = (low, level, end) if end else (level, high, best_end)
+    return _levels(deltas, high), best_end
 
 
 def _levels(deltas: tuple[float, float], level: float) -> tuple[float, float]:

@@ -26,7 +26,7 @@ _HORIZON = 100_000  # labels that a forecast looks ahead
 
 @dataclass(frozen=True)
 class Reading:
-    """What labels of one condition come to.
+    """Outcome of the labels of one condition.
 
     Attributes:
         outcome: Of the side that was reached first.
@@ -107,7 +107,7 @@ class ConditionTest:
             if setting.zone:
                 likely.insert(0, (most + fewest) // 2)
             passing = EProcess.planned(items, most, likely)
-            failing = EProcess.planned(items, failing.most, [items - one for one in likely])
+            failing = EProcess.planned(items, failing.most, [items - n_wins for n_wins in likely])
             if setting.zone:
                 if fewest - most < 2:
                     raise InputError(f"{question}: no precision lies inside a zone of {setting.zone}", "widen it")
@@ -115,17 +115,17 @@ class ConditionTest:
         expected = float((1 + threshold) / 2 if expect is None else expect)
         if (estimate := setting.estimates.get(str(question))) is not None:
             expected = estimate if counted else 1 - estimate
-        known = wins, losses, skipped
+        known_counts = wins, losses, skipped
         return ConditionTest(
-            str(question), rank, counted, needed, known, passing, failing, levels, deltas, expected, end
+            str(question), rank, counted, needed, known_counts, passing, failing, levels, deltas, expected, end
         )
 
     @staticmethod
     def of(facts: Mapping[str, Any]) -> ConditionTest:
         """Read what `facts` gave."""
         sides = {
-            name: EProcess(one["items"], one["most"], tuple(one["alternatives"]), tuple(one["weights"]))
-            for name, one in ((name, facts[name]) for name in ("passing", "failing"))
+            name: EProcess(side["items"], side["most"], tuple(side["alternatives"]), tuple(side["weights"]))
+            for name, side in ((name, facts[name]) for name in ("passing", "failing"))
         }
         pairs = {name: tuple(facts[name]) for name in ("needed", "known", "levels", "deltas", "earlier") if facts[name]}
         return ConditionTest(**{**facts, **sides, **pairs, "end": End(**facts["end"]) if facts["end"] else None})
@@ -136,15 +136,15 @@ class ConditionTest:
         del facts["besides"]
         return facts
 
-    def with_labels_now(self, known: KnownItems) -> ConditionTest:
+    def with_labels_now(self, known_items: KnownItems) -> ConditionTest:
         """Give the same with the labels that known items have now; `known` of the test is then these."""
-        if not known.n_changed:
+        if not known_items.n_changed:
             return self
-        label = known.label[: np.searchsorted(known.rank, self.rank, "right")]
+        label = known_items.label[: np.searchsorted(known_items.rank, self.rank, "right")]
         first = 1 if self.earlier is None else 0  # what a changed label was evidence of, nobody knows any more
         besides = []
         for side, value in ((self.passing, self.counted), (self.failing, 1 - self.counted)):
-            lost = int(np.searchsorted(known.withdrawn(value), self.rank, "right"))
+            lost = int(np.searchsorted(known_items.withdrawn(value), self.rank, "right"))
             besides.append(range(side.most + first, side.most + lost + 1))
         counts = [int((label == value).sum()) for value in (self.counted, 1 - self.counted, -1)]
         return replace(self, known=(counts[0], counts[1], counts[2]), besides=(besides[0], besides[1]))
@@ -226,7 +226,7 @@ class ConditionTest:
         return reading if fact == reading.outcome else replace(reading, outcome=fact, stopped=labels.size)
 
     def line(self, labels: Int8Array, reading: Reading, facts: LabelFacts) -> Line:
-        """What is known: what a side that was reached claims, and all of it where nothing is left to be counted."""
+        """Give what is proven: the claim of the side that was reached, or all of it where nothing is left."""
         low, high = self._wins(facts)
         sure = self.exact or reading.outcome == "open" or low >= self.needed[1] or high < self.needed[0]
         if reading.outcome == "pass":
@@ -236,19 +236,19 @@ class ConditionTest:
         counting = labels if self.exact else labels[: reading.stopped]
         wins, answered = int((counting == self.counted).sum()), int((counting >= 0).sum())
         rest = self.items + self.known[2]
-        found = int((labels >= 0).sum())  # those that came after the answer tell of the precision as well
-        share = int((labels == self.counted).sum()) / found if found else math.nan if rest else 0.0
+        n_labels = int((labels >= 0).sum())  # those that came after the answer tell of the precision as well
+        share = int((labels == self.counted).sum()) / n_labels if n_labels else math.nan if rest else 0.0
         estimate = self.known[0] + share * rest
         counts = [low, min(max(estimate, low), high), high]
         claimed = [low == high or reading.outcome == side for side in ("pass", "fail")]
-        positive = counts if self.counted else [self.rank - one for one in reversed(counts)]
-        lower, middle, upper = (one / self.rank for one in positive)
+        positive = counts if self.counted else [self.rank - count for count in reversed(counts)]
+        lower, middle, upper = (bound / self.rank for bound in positive)
         positives = wins if self.counted else answered - wins
         claim = 0.0 if sure else self.deltas[reading.outcome == "fail"]
         lower_claimed, upper_claimed = claimed if self.counted else reversed(claimed)
         lower, upper = lower if lower_claimed else math.nan, upper if upper_claimed else math.nan
-        known = sum(self.known[:2]), self.known[1 - self.counted]
-        return Line(self.question, reading.outcome, lower, middle, upper, answered, positives, claim, *known)
+        known_counts = sum(self.known[:2]), self.known[1 - self.counted]
+        return Line(self.question, reading.outcome, lower, middle, upper, answered, positives, claim, *known_counts)
 
     def before(self, share: float) -> Deciding:
         """When it decides if that share of the first `rank` items are wins, skipped ones aside."""

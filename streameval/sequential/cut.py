@@ -1,4 +1,4 @@
-"""Where to cut: the deepest rank that is proven to have a precision, from as many labels as one cares to give.
+"""Depth of a cut: the deepest rank that is proven to have a precision, from as many labels as one cares to give.
 
 A pilot says where the precision may fall too low. From there, well above, ranks are claimed one after another, each by
 the items among its first k in one random order. Labels are asked for where they prove the next ranks; nothing that
@@ -92,19 +92,19 @@ class DeepestCut(QuestionDesign):
         return cls._asked(str(questions[0]), setting.n_items, setting.confidence, setting.known)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> DeepestCut:
+    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> DeepestCut:
         """Read what `facts` gave."""
-        return cls._asked(facts["question"], facts["items"], facts["confidence"], known)
+        return cls._asked(facts["question"], facts["items"], facts["confidence"], known_items)
 
     @classmethod
-    def _asked(cls, question: str, n_items: int, confidence: str, known: KnownItems) -> DeepestCut:
+    def _asked(cls, question: str, n_items: int, confidence: str, known_items: KnownItems) -> DeepestCut:
         cutoff = Question.of(question).cutoff
-        return cls(n_items, question, str(cutoff.value if cutoff else ""), known, confidence)
+        return cls(n_items, question, str(cutoff.value if cutoff else ""), known_items, confidence)
 
     def facts(self) -> dict[str, Any]:
         """The question."""
-        own = {"items": self.n_items, "question": self.question, "confidence": self.confidence}
-        return {"design": self.name, **own}
+        planned = {"items": self.n_items, "question": self.question, "confidence": self.confidence}
+        return {"design": self.name, **planned}
 
     def expected(self) -> list[tuple[str, LabelForecast]]:
         """Labels of a pilot: what follows depends on the list, and is forecast after it."""
@@ -129,42 +129,54 @@ class DeepestCut(QuestionDesign):
         Raises:
             InputError: After the pilot, no rank may well have the precision, and no `size` says to go on.
         """
-        known, start = self._known(drawn, labels), Start.of(drawn.state)
+        known_items, start = self._known(drawn, labels), Start.of(drawn.state)
         rng = np.random.default_rng([seed, drawn.rounds + 1])
-        curves = fitted(known, self.n_items, rng)
-        if start is None and size is None and not drawn.ahead.num_rows and (drawn.rounds or not pilot.wanted(known)):
-            self._refuse_hopeless(curves, int((known.label >= 0).sum()))
-        first = drawn.ahead if start or drawn.ahead.num_rows else self._first(drawn, known, curves, rng)
+        curves = fitted(known_items, self.n_items, rng)
+        if (
+            start is None
+            and size is None
+            and not drawn.ahead.num_rows
+            and (drawn.rounds or not pilot.wanted(known_items))
+        ):
+            self._refuse_hopeless(curves, int((known_items.label >= 0).sum()))
+        first = drawn.ahead if start or drawn.ahead.num_rows else self._first(drawn, known_items, curves, rng)
         if start is None and first.num_rows:
             return asked(replace(drawn, ahead=first), size)
         if start is None or self._is_given_up(start, drawn, labels, curves):
-            ranks = sequence_of(curves, lambda ranks: self._claims(ranks, known).possible, self.n_items, self._target)
+            ranks = sequence_of(
+                curves, lambda ranks: self._claims(ranks, known_items).possible, self.n_items, self._target
+            )
             start = Start.begun(0 if start is None else start.number + 1, drawn, labels, ranks)
             begun = replace(drawn, ahead=first.slice(0, 0))
         else:
             begun = drawn
-        more = self._round(start, begun, labels, curves, (size or self._size(known), rng))
+        more = self._round(start, begun, labels, curves, (size or self._size(known_items), rng))
         return more if more.table.num_rows > drawn.table.num_rows else drawn
 
     def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
         """The deepest rank that is proven, and what twice the labels may prove, or as many as are left."""
-        known = self._known(drawn, labels)
-        curves = fitted(known, self.n_items, np.random.default_rng(0))
+        known_items = self._known(drawn, labels)
+        curves = fitted(known_items, self.n_items, np.random.default_rng(0))
         facts = self._facts(drawn, labels)
         front, most = facts.deepest(self.precision)
-        start, reach, path, counted = Start.of(drawn.state), None, PATH.empty_table(), int((known.label >= 0).sum())
+        start, reach, path, counted = (
+            Start.of(drawn.state),
+            None,
+            PATH.empty_table(),
+            int((known_items.label >= 0).sum()),
+        )
         if start is not None:
             sequence, pool = self._sequence(start, drawn, labels), start.pool(drawn, labels)
             proven, stuck = self._proven(sequence, pool, facts)
             front = max(front, int(sequence.ranks[proven - 1]) if proven else 0)
             shares = sequence.shares(proven, pool, curves.at(start.ranks).mean(axis=0), start.density)
-            left = self.n_items - known.rank.size
+            left = self.n_items - known_items.rank.size
             more = min(counted, left if self.most is None else min(left, self.most))
             further = 0 if stuck else _density(start, sequence).reach(shares, more)
             deeper = int(sequence.ranks[further - 1]) if further else 0
             reach = Reach(more, deeper) if deeper > front else None
             path = self._path(sequence, max(0, proven - 1), pool)
-        done = front == most or known.rank.size == self.n_items
+        done = front == most or known_items.rank.size == self.n_items
         reach = None if done else reach
         estimate = min(max(front, float(np.median(curves.deepest(self._target)))), most)
         line = Line(
@@ -195,8 +207,8 @@ class DeepestCut(QuestionDesign):
         """Give what is known, with all that was asked for."""
         return pilot.joined(self.known, drawn.table["rank"].to_numpy(), labels)
 
-    def _size(self, known: KnownItems) -> int:
-        return max(_ROUND, math.ceil(_PART * int((known.label >= 0).sum())))
+    def _size(self, known_items: KnownItems) -> int:
+        return max(_ROUND, math.ceil(_PART * int((known_items.label >= 0).sum())))
 
     def _facts(self, drawn: DrawnItems, labels: Int8Array) -> LabelFacts:
         return LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
@@ -207,18 +219,18 @@ class DeepestCut(QuestionDesign):
         refuted = facts.refute(sequence.ranks[: reached + 1].tolist(), self.precision)
         return (refuted.index(True), True) if True in refuted else (reached, False)
 
-    def _first(self, drawn: DrawnItems, known: KnownItems, curves: Curves, rng: np.random.Generator) -> pa.Table:
+    def _first(self, drawn: DrawnItems, known_items: KnownItems, curves: Curves, rng: np.random.Generator) -> pa.Table:
         """Give what is asked for before a sequence: a pilot, then the first ranks if the cut may lie among them."""
         items = unplaced(np.empty(0, np.int64))
-        if not drawn.rounds and pilot.wanted(known):
-            items = pilot.draw(self.n_items, known, rng)
+        if not drawn.rounds and pilot.wanted(known_items):
+            items = pilot.draw(self.n_items, known_items, rng)
         last = min(FIRST, self.n_items)
         if not items.rank.size and (curves.deepest(self._target) < last).mean() > _HEAD:
-            items = unplaced(setdiff1d(np.arange(1, last + 1), known.rank))
+            items = unplaced(setdiff1d(np.arange(1, last + 1), known_items.rank))
         return ahead(drawn, items).ahead
 
-    def _claims(self, ranks: Int64Array, known: KnownItems) -> FixedSequence:
-        return FixedSequence(ranks, known, self.precision, self._claim)
+    def _claims(self, ranks: Int64Array, known_items: KnownItems) -> FixedSequence:
+        return FixedSequence(ranks, known_items, self.precision, self._claim)
 
     def _sequence(self, start: Start, drawn: DrawnItems, labels: Int8Array) -> FixedSequence:
         return start.sequence(drawn, labels, self.known, self.precision, self._claim)
@@ -240,7 +252,7 @@ class DeepestCut(QuestionDesign):
             )
 
     def _is_given_up(self, start: Start, drawn: DrawnItems, labels: Int8Array, curves: Curves) -> bool:
-        """Whether nothing is proven, and hardly anything will be: then another sequence is begun, in another order."""
+        """Tell whether nothing is proven and hardly anything will be: then another sequence is begun."""
         if start.number + 1 == len(SHARES) or not is_hopeless(curves, int(start.ranks[0]), self._target):
             return False
         return self._sequence(start, drawn, labels).proven(start.pool(drawn, labels)) == 0

@@ -36,9 +36,9 @@ class Rule:
         """When it decides if so many of the items are wins: exact, by recursion."""
         return self._decided(0, 0, (float(wins), float(self.items), -1.0))
 
-    def after(self, labels: int, wins: int, asked: float, worth: float = WORTH) -> Deciding:
+    def after(self, labels: int, wins: int, share: float, worth: float = WORTH) -> Deciding:
         """When it may decide, predicted from the labels so far, and from some more with the share that is asked for."""
-        return self._decided(labels, wins, (0.5 + worth * asked, 1.0 + worth, 1.0))
+        return self._decided(labels, wins, (0.5 + worth * share, 1.0 + worth, 1.0))
 
     def _decided(self, labels: int, wins: int, urn: tuple[float, float, float]) -> Deciding:
         undecided = np.minimum(self.up - self.down, np.arange(self.up.size) - labels)[labels:]
@@ -74,7 +74,7 @@ class Deciding:
         """
         share = rng.permutation(np.arange(1, DRAWS + 1)) / DRAWS - 1e-12
         at = np.searchsorted(np.cumsum(self.passed + self.failed), share)
-        passed, failed = (np.append(one, 0.0)[at] for one in (self.passed, self.failed))
+        passed, failed = (np.append(numbers, 0.0)[at] for numbers in (self.passed, self.failed))
         return np.where(at < self.passed.size, at, np.inf), rng.random(DRAWS) * (passed + failed) < failed
 
     @property

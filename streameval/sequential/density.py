@@ -1,4 +1,4 @@
-"""Which share of the items is asked for at each rank, and how it grows.
+"""Share of the items to label at each rank, and its growth.
 
 An item of rank r is asked for once its place in the order is at most the density at r. The density never rises with
 rank: so of the first k, all items with a place up to the density at k are asked for, which is a beginning of their

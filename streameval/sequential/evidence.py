@@ -53,10 +53,10 @@ class EProcess:
         logit = math.log(share / (1 - share))
         wins = [round(items / (1 + math.exp(-logit - step))) for step in _STEPS]
         weights = [1 / len(_STEPS)] * len(_STEPS)
-        for one in likely:
-            if one > most:
-                wins, weights = [*wins, one], [*(weight / 2 for weight in weights), 0.5]
-        return EProcess(items, most, tuple(min(max(one, most + 1), items) for one in wins), tuple(weights))
+        for n_wins in likely:
+            if n_wins > most:
+                wins, weights = [*wins, n_wins], [*(weight / 2 for weight in weights), 0.5]
+        return EProcess(items, most, tuple(min(max(n_wins, most + 1), items) for n_wins in wins), tuple(weights))
 
     def log_evidence(self, wins: Int64Array, losses: Int64Array) -> FloatArray:
         """ln E for each number of wins and losses (arrays of one shape); infinite where the null is proven false."""

@@ -1,4 +1,4 @@
-"""What labels prove by counting, whatever the items without one are: no draw and no probability is in it.
+"""Bounds that labels prove by counting, whatever the items without one are: no draw and no probability is in it.
 
 A claim that evidence has proven is false with the probability that is said, and labels that come later may show that it
 is. Where counts refute a claim it is withdrawn; where they prove one it is made; bounds are cut to what is possible.
@@ -36,14 +36,14 @@ class LabelFacts:
     negative: Int64Array
 
     @staticmethod
-    def of(n_items: int, known: KnownItems, rank: Int64Array, label: Int8Array) -> LabelFacts:
+    def of(n_items: int, known_items: KnownItems, rank: Int64Array, label: Int8Array) -> LabelFacts:
         """Of what is known, and of items that were asked for."""
-        ranks, labels = np.append(known.rank, rank), np.append(known.label, label)
+        ranks, labels = np.append(known_items.rank, rank), np.append(known_items.label, label)
         return LabelFacts(n_items, *(np.sort(ranks[labels == value]) for value in (1, 0)))
 
     def positives(self, rank: int) -> tuple[int, int]:
         """Fewest and most positives that the first `rank` items can have."""
-        fewest, negatives = (int(np.searchsorted(one, rank, "right")) for one in (self.positive, self.negative))
+        fewest, negatives = (int(np.searchsorted(ranks, rank, "right")) for ranks in (self.positive, self.negative))
         return fewest, rank - negatives
 
     def deepest(self, precision: str) -> tuple[int, int]:

@@ -63,27 +63,27 @@ class Gate(QuestionDesign):
             raise InputError(f"confidence {setting.confidence} is outside (0, 1)")
         if setting.expect is not None and not 0 <= Fraction(setting.expect) <= 1:
             raise InputError(f"an expected precision of {setting.expect} is outside 0..1")
-        each = [one for question in questions for one in question.each()]
-        for one in each:
-            rank = setting.ranks[str(one.cutoff)]
+        each = [condition for question in questions for condition in question.each()]
+        for condition in each:
+            rank = setting.ranks[str(condition.cutoff)]
             if not 1 <= rank <= setting.n_items:
-                raise InputError(f"{one}: rank {rank:,} is outside 1..{setting.n_items:,}", LAST_RANK)
-        return cls(tuple(ConditionTest.planned(one, setting, len(each)) for one in each), setting.known)
+                raise InputError(f"{condition}: rank {rank:,} is outside 1..{setting.n_items:,}", LAST_RANK)
+        return cls(tuple(ConditionTest.planned(condition, setting, len(each)) for condition in each), setting.known)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> Gate:
+    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> Gate:
         """Read what `facts` gave."""
-        return cls(tuple(ConditionTest.of(one).with_labels_now(known) for one in facts["tests"]), known)
+        return cls(tuple(ConditionTest.of(test).with_labels_now(known_items) for test in facts["tests"]), known_items)
 
     def facts(self) -> dict[str, Any]:
         """All but `known`, JSON-ready."""
-        return {"design": self.name, "tests": [one.facts() for one in self.tests]}
+        return {"design": self.name, "tests": [test.facts() for test in self.tests]}
 
     def expected(self) -> Sequence[tuple[str, LabelForecast]]:
         """Labels at the expected precision, or halfway from the threshold to the best; and where it takes most."""
         return [
-            self._case([one.expected for one in self.tests], "halfway from its threshold to the best"),
-            self._case([one.hardest for one in self.tests], "at its threshold"),
+            self._case([test.expected for test in self.tests], "halfway from its threshold to the best"),
+            self._case([test.hardest for test in self.tests], "at its threshold"),
         ]
 
     def start(self) -> DrawnItems:
@@ -98,10 +98,10 @@ class Gate(QuestionDesign):
         """
         pool = self._pool(drawn, labels)
         numbers: dict[int, int] = {}
-        for one, mine in self._open(pool):
-            number = min(one.cap, mine.size + (_round(one, mine) if size is None else size))
+        for test, mine in self._open(pool):
+            number = min(test.cap, mine.size + (_round(test, mine) if size is None else size))
             if number > mine.size:
-                numbers[one.rank] = max(number, numbers.get(one.rank, 0))
+                numbers[test.rank] = max(number, numbers.get(test.rank, 0))
         if not numbers:
             return drawn
         rng = np.random.default_rng([seed, drawn.rounds + 1])
@@ -112,17 +112,17 @@ class Gate(QuestionDesign):
         """Say what the labels so far prove."""
         pool = self._pool(drawn, labels)
         lines, path, facts = [], [], self._facts(pool)
-        for one in self.tests:
-            mine = _labels(pool, one)
-            reading = one.judge(mine, facts)
-            lines.append(one.line(mine, reading, facts))
-            path.append(_path(one, reading, mine))
+        for test in self.tests:
+            mine = _labels(pool, test)
+            reading = test.judge(mine, facts)
+            lines.append(test.line(mine, reading, facts))
+            path.append(_path(test, reading, mine))
         return Answer(joint_outcome(lines), tuple(lines), pa.concat_tables(path), self._more(pool))
 
     @property
     def _items(self) -> dict[int, int]:
         """Items that can be asked among the first k, for every k of a condition, by k."""
-        return {one.rank: one.items for one in sorted(self.tests, key=lambda one: one.rank)}
+        return {test.rank: test.items for test in sorted(self.tests, key=lambda test: test.rank)}
 
     def _pool(self, drawn: DrawnItems, labels: Int8Array) -> DrawnOrder:
         return DrawnOrder.of(drawn, labels, list(self._items))
@@ -132,17 +132,17 @@ class Gate(QuestionDesign):
 
     def _open(self, pool: DrawnOrder) -> list[tuple[ConditionTest, Int8Array]]:
         """Conditions that are open, with the labels of each; none where one fails."""
-        each = [(one, _labels(pool, one)) for one in self.tests]
+        each = [(test, _labels(pool, test)) for test in self.tests]
         facts = self._facts(pool)
-        outcomes = [one.judge(labels, facts).outcome for one, labels in each]
+        outcomes = [test.judge(labels, facts).outcome for test, labels in each]
         if "fail" in outcomes:
             return []
-        return [one for one, outcome in zip(each, outcomes, strict=True) if outcome == "open"]
+        return [pair for pair, outcome in zip(each, outcomes, strict=True) if outcome == "open"]
 
     def _case(self, shares: list[float], where: str) -> tuple[str, LabelForecast]:
         """Labels if so large shares are wins."""
-        each = [(one, 0, one.before(share)) for one, share in zip(self.tests, shares, strict=True)]
-        values = {f"{p if one.counted else 1 - p:.6g}" for one, p in zip(self.tests, shares, strict=True)}
+        each = [(test, 0, test.before(share)) for test, share in zip(self.tests, shares, strict=True)]
+        values = {f"{p if test.counted else 1 - p:.6g}" for test, p in zip(self.tests, shares, strict=True)}
         return f"if it is {values.pop()}" if len(values) == 1 else f"if each is {where}", self._forecast(each)
 
     def _more(self, pool: DrawnOrder) -> LabelForecast:
@@ -151,30 +151,30 @@ class Gate(QuestionDesign):
         Missing labels of the last round are still to come; others count as what is worst for each side.
         """
         coming = (pool.round == pool.round.max(initial=0)) & (pool.label == -1)
-        seen = [(one, mine[~coming[_at(pool, one)]]) for one, mine in self._open(pool)]
-        more = self._forecast([(one, mine.size, one.after(mine)) for one, mine in seen if mine.size < one.cap])
+        seen = [(test, mine[~coming[_at(pool, test)]]) for test, mine in self._open(pool)]
+        more = self._forecast([(test, mine.size, test.after(mine)) for test, mine in seen if mine.size < test.cap])
         return replace(more, most=None) if any((mine < 0).any() for _, mine in seen) else more
 
     def _forecast(self, each: Sequence[tuple[ConditionTest, int, Deciding]]) -> LabelForecast:
         """Labels to come, beside those that there are of each: until one condition fails, or all are answered."""
         if not each:
             return LabelForecast(0, 0, 0, 0)
-        rng, tests = np.random.default_rng(0), [one for one, _, _ in each]
-        cases = [one.cases(labels, deciding, rng) for one, labels, deciding in each]
+        rng, tests = np.random.default_rng(0), [test for test, _, _ in each]
+        cases = [test.cases(labels, deciding, rng) for test, labels, deciding in each]
         numbers = stopped(np.array([labels for labels, _ in cases]), np.array([fails for _, fails in cases]))
-        asked = self._asked(tests, numbers)
+        n_asked = self._asked(tests, numbers)
         done = float(self._asked(tests, np.array([[float(labels)] for _, labels, _ in each]))[0])
-        left = self._items[max(one.rank for one in tests)] - round(done)
-        return forecast(asked - done, left, self._most([(one, labels) for one, labels, _ in each]))
+        left = self._items[max(test.rank for test in tests)] - round(done)
+        return forecast(n_asked - done, left, self._most([(test, labels) for test, labels, _ in each]))
 
     def _most(self, each: Sequence[tuple[ConditionTest, int]]) -> int | None:
         """Labels to come at most, if no rank shares any: those to the ends, and no more than there are items."""
         rest: dict[int, int] = {}
-        for one, labels in each:
-            if one.sure is None:
+        for test, labels in each:
+            if test.sure is None:
                 return None
-            rest[one.rank] = max(one.sure - labels, rest.get(one.rank, 0))
-        done = {one.rank: labels for one, labels in each}
+            rest[test.rank] = max(test.sure - labels, rest.get(test.rank, 0))
+        done = {test.rank: labels for test, labels in each}
         most = 0
         for rank in sorted(rest):
             most = min(most + rest[rank], self._items[rank] - done[rank])
@@ -189,8 +189,8 @@ class Gate(QuestionDesign):
         Returns:
             float64 array, shape (cases,): Whole numbers, or infinite.
         """
-        level = numbers / np.array([[max(one.items, 1)] for one in tests])
-        inside = np.array([[one.rank >= last for last in self._items] for one in tests])
+        level = numbers / np.array([[max(test.items, 1)] for test in tests])
+        inside = np.array([[test.rank >= last for last in self._items] for test in tests])
         levels = np.max(np.where(inside[:, :, None], level[:, None], 0.0), axis=0)
         width = np.diff([0, *self._items.values()])
         return np.where(
@@ -198,36 +198,36 @@ class Gate(QuestionDesign):
         )
 
 
-def _at(pool: DrawnOrder, one: ConditionTest) -> Int64Array:
+def _at(pool: DrawnOrder, test: ConditionTest) -> Int64Array:
     """Tell where the items are that were asked for one condition."""
-    return pool.asked(one.rank)[: one.cap]
+    return pool.asked(test.rank)[: test.cap]
 
 
-def _labels(pool: DrawnOrder, one: ConditionTest) -> Int8Array:
-    return pool.label[_at(pool, one)]
+def _labels(pool: DrawnOrder, test: ConditionTest) -> Int8Array:
+    return pool.label[_at(pool, test)]
 
 
-def _round(one: ConditionTest, labels: Int8Array) -> int:
+def _round(test: ConditionTest, labels: Int8Array) -> int:
     """Items in the next round of one condition: by the labels alone, as too large a round costs some."""
-    if one.exact:
-        return one.items
+    if test.exact:
+        return test.items
     if not labels.size:
         return FIRST
-    likely = one.after(labels, labels.size + 2 * LARGEST, 0).quantile(0.5)  # None: half of the rest is more
+    likely = test.after(labels, labels.size + 2 * LARGEST, 0).quantile(0.5)  # None: half of the rest is more
     return LARGEST if likely is None else min(max((likely - labels.size) // 2, LEAST), LARGEST)
 
 
-def _path(one: ConditionTest, reading: Reading, labels: Int8Array) -> pa.Table:
+def _path(test: ConditionTest, reading: Reading, labels: Int8Array) -> pa.Table:
     """Both sides of one condition, as `PATH`: to the label that decided, or the last of those that are there.
 
     What is still to come counts as what is worst for each side, and would look as if evidence were lost.
     """
     last = int(np.flatnonzero(labels >= 0).max(initial=-1)) + 1 if reading.outcome == "open" else reading.stopped
     passing, failing = reading.passing[: last + 1], reading.failing[: last + 1]
-    sides = [("pass", passing, one.levels[0]), ("fail", failing, one.levels[1])]
+    sides = [("pass", passing, test.levels[0]), ("fail", failing, test.levels[1])]
     tables = [
         pa.table(
-            [[one.question] * log.size, [side] * log.size, np.arange(log.size), log, [needed] * log.size], schema=PATH
+            [[test.question] * log.size, [side] * log.size, np.arange(log.size), log, [needed] * log.size], schema=PATH
         )
         for side, log, needed in sides
     ]

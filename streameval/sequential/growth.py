@@ -1,4 +1,4 @@
-"""How fast evidence grows: what stakes are chosen by, and forecasts. Nothing here can make an answer wrong."""
+"""Growth of evidence: the basis of stakes and of forecasts. Nothing here can make an answer wrong."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Bet:
 
 @dataclass(frozen=True)
 class Rates:
-    """What a round is drawn with, and rates of positives that the labels so far leave likely.
+    """Rates of a round, and rates of positives that the labels so far leave likely.
 
     Attributes:
         left (int64 array, shape (blocks,)): Items left.
@@ -129,8 +129,8 @@ class Rates:
             return np.full(len(self.samples), np.inf)
         _, growth, variance = self.growth(bet)
         best = growth.argmax(axis=1)[:, None]
-        growth, variance = (np.take_along_axis(one, best, axis=1)[:, 0] for one in (growth, variance))
+        growth, variance = (np.take_along_axis(array, best, axis=1)[:, 0] for array in (growth, variance))
         wanted, learned = max(bet.wanted + _MIXED_ON, 0.01), 1 + _LEARNED / max(labels, 1)
         mean = np.minimum(learned * wanted / np.maximum(growth, 1e-12), _ENDLESS)
-        found = rng.wald(mean, learned * wanted**2 / np.maximum(_SWING * variance, 1e-12))
-        return np.where(mean < _ENDLESS, found, np.inf)
+        times = rng.wald(mean, learned * wanted**2 / np.maximum(_SWING * variance, 1e-12))
+        return np.where(mean < _ENDLESS, times, np.inf)

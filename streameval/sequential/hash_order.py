@@ -17,7 +17,7 @@ from streameval.typing import FloatArray, Int64Array
 
 @dataclass(frozen=True)
 class Levels:
-    """How far the order was drawn, by ranges of ranks.
+    """Extent of the drawn order, by ranges of ranks.
 
     Attributes:
         last (int64 array, shape (ranges,)): Last rank of each range, strictly increasing.
@@ -51,12 +51,14 @@ class Placed:
     order: FloatArray
 
 
-def raised(levels: Levels, wanted: FloatArray, taken: Int64Array, rng: np.random.Generator) -> tuple[Levels, Placed]:
+def raised(
+    levels: Levels, wanted: FloatArray, used_ranks: Int64Array, rng: np.random.Generator
+) -> tuple[Levels, Placed]:
     """Draw what lies above the levels there are, up to those wanted where they are higher.
 
     Args:
         wanted (float64 array, shape (ranges,)): Never rising with rank.
-        taken (int64 array): Every rank that is known or drawn, strictly increasing.
+        used_ranks (int64 array): Every rank that is known or drawn, strictly increasing.
     """
     up = np.maximum(levels.level, wanted)
     starts = np.concatenate([[0], levels.last[:-1]])
@@ -64,7 +66,7 @@ def raised(levels: Levels, wanted: FloatArray, taken: Int64Array, rng: np.random
     for start, last, low, high in zip(starts, levels.last, levels.level, up, strict=True):
         if high <= low:
             continue
-        inside = taken[np.searchsorted(taken, start, "right") : np.searchsorted(taken, last, "right")]
+        inside = used_ranks[np.searchsorted(used_ranks, start, "right") : np.searchsorted(used_ranks, last, "right")]
         free = int(last - start - inside.size)
         count = int(rng.binomial(free, (high - low) / (1 - low))) if high < 1 else free
         ranks.append(free_ranks(rng.choice(free, count, replace=False, shuffle=False), int(start), inside))

@@ -106,28 +106,32 @@ class Linear(QuestionDesign):
     @classmethod
     def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> Linear:
         """Fix claims and blocks; an `InputError` where a number is impossible, or a zone or an expectation is given."""
-        precision = all(one.metric == "precision" for one in questions)
+        precision = all(question.metric == "precision" for question in questions)
         if setting.zone is not None or not (setting.expect is None or precision):
             what = "with a judge there is no zone" if precision else (
                 "only a condition on precision@K has a zone or an expected precision")  # fmt: skip
             raise InputError(what, "leave it out")
-        each = tuple(one for question in questions for one in question.each())
-        ranks = tuple(setting.ranks[str(one.cutoff)] if one.cutoff else setting.n_items for one in each)
-        claims = [claim_of(one, rank, setting.n_items) for one, rank in zip(each, ranks, strict=True)]
+        each = tuple(condition for question in questions for condition in question.each())
+        ranks = tuple(
+            setting.ranks[str(condition.cutoff)] if condition.cutoff else setting.n_items for condition in each
+        )
+        claims = [claim_of(condition, rank, setting.n_items) for condition, rank in zip(each, ranks, strict=True)]
         ends = {*ranks, setting.n_items} if precision and setting.judge else None
         blocks = RankBlocks.of_list(setting.n_items, ranks) if ends is None else RankBlocks.between(ends)
         if setting.judge is None:
             return cls(each, ranks, tuple(claims), setting, blocks)
-        said = setting.judge(blocks.last)
+        judged = setting.judge(blocks.last)
         expected = expected_precision(each[0], setting.expect) if precision else None
-        blocks = blocks.by_class(said.items, shifted(said.prior, said.items[0], expected))
-        known = replace(setting.known, judge_class=said.known)
-        return cls(each, ranks, tuple(claims), replace(setting, known=known), blocks, kept(blocks, said.reserve))
+        blocks = blocks.by_class(judged.items, shifted(judged.prior, judged.items[0], expected))
+        known_items = replace(setting.known, judge_class=judged.known)
+        return cls(
+            each, ranks, tuple(claims), replace(setting, known=known_items), blocks, kept(blocks, judged.reserve)
+        )
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> Linear:
+    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> Linear:
         """Read what `facts` gave."""
-        setting = QuestionSetting(facts["n_items"], {}, known, facts["confidence"])
+        setting = QuestionSetting(facts["n_items"], {}, known_items, facts["confidence"])
         questions, claims = map(Question.of, facts["questions"]), (LinearClaim(*claim) for claim in facts["claims"])
         return cls(tuple(questions), tuple(facts["ranks"]), tuple(claims), setting, RankBlocks.read(facts))
 
@@ -135,49 +139,51 @@ class Linear(QuestionDesign):
         """Say what was planned."""
         return {
             "design": self.name,
-            "questions": [str(one) for one in self.questions],
+            "questions": [str(question) for question in self.questions],
             "ranks": [*self.ranks],
-            "claims": [[one.head, one.tail, one.least] for one in self.claims],
+            "claims": [[claim.head, claim.tail, claim.least] for claim in self.claims],
             "n_items": self.setting.n_items,
             "confidence": self.setting.confidence,
             **self.blocks.facts(),
         }
 
     def expected(self) -> Sequence[tuple[str, LabelForecast]]:
-        """What known labels make likely; nothing before there are any: the shape of the list decides, and a judge."""
+        """Forecast by known labels; nothing before there are any: the shape of the list decides, and a judge."""
         if self.blocks.judged:
             return [(_OF_JUDGE, LabelForecast(None, None))]
         nothing = self.start(), np.empty(0, np.int8)
-        known = self.answer(*nothing).more if self._tally(*nothing).telling else LabelForecast(None, None)
-        return [(UNTOLD if known.median is None else AS_LABELLED, known)]
+        as_labelled = self.answer(*nothing).more if self._tally(*nothing).telling else LabelForecast(None, None)
+        return [(UNTOLD if as_labelled.median is None else AS_LABELLED, as_labelled)]
 
     def start(self) -> DrawnItems:
         """Draw nothing yet."""
         return replace(nothing_drawn(rounds=[]), ahead=self.reserve)
 
-    def unasked(self, reserve: pa.Table, asked: Int64Array) -> pa.Table:
+    def unasked(self, reserve: pa.Table, ranks: Int64Array) -> pa.Table:
         """Give what is left of a judge's reserve."""
-        return kept(self.blocks, reserve.filter(pa.array(~isin(reserve.column("rank").to_numpy(), asked))))
+        return kept(self.blocks, reserve.filter(pa.array(~isin(reserve.column("rank").to_numpy(), ranks))))
 
     def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
         """Draw one more round: at rates for the claims that are open, with stakes from all labels so far."""
         standings = self._standings(drawn, labels)
-        open_ = [at for at, one in enumerate(standings) if one.outcome == "open"]
-        if not open_ or any(one.outcome == "fail" for one in standings):
+        open_ = [at for at, standing in enumerate(standings) if standing.outcome == "open"]
+        if not open_ or any(standing.outcome == "fail" for standing in standings):
             return drawn
         rates = self._rates(drawn, labels, open_)
         if not rates.rates.any():
             return drawn
         staked = (rates.as_expected() if self.blocks.judged else rates), rates  # on a pass; on a fail, if it is not so
-        stakes = rates.with_stakes([a.stake(b) for one in standings for a, b in zip(staked, one.bets, strict=True)])
+        stakes = rates.with_stakes(
+            [a.stake(b) for standing in standings for a, b in zip(staked, standing.bets, strict=True)]
+        )
         size = size or self._size(drawn, labels, rates, {at: standings[at] for at in open_})
         rng = np.random.default_rng([seed, drawn.rounds + 1])
         if self.blocks.judged:
             items, ahead = draw_in_order(self._left(drawn), drawn.ahead, rates.rates, size, rng)
             rank, block, drawn = items.column("rank").to_numpy(), blocks_of(items), replace(drawn, ahead=ahead)
         else:
-            taken = np.sort(np.concatenate([self.setting.known.rank, drawn.table.column("rank").to_numpy()]))
-            rank, block = draw(self.blocks, taken, rates.rates, size, rng)
+            used_ranks = np.sort(np.concatenate([self.setting.known.rank, drawn.table.column("rank").to_numpy()]))
+            rank, block = draw(self.blocks, used_ranks, rates.rates, size, rng)
         place = drawn.table.num_rows + 1 + np.arange(rank.size)
         return with_round(drawn, rank, block, place, rounds=[*drawn.state["rounds"], stakes])
 
@@ -185,13 +191,13 @@ class Linear(QuestionDesign):
         """Say what the labels so far prove: of each claim the side that was reached first, if one was."""
         standings = self._standings(drawn, labels)
         course = Course.of(drawn.table, labels)
-        found = totals(self.blocks, self.setting.known, blocks_of(drawn.table), labels)
-        lines = tuple(self._line(at, one, course, found) for at, one in enumerate(standings))
-        open_ = [at for at, one in enumerate(standings) if one.outcome == "open"]
+        block_positives = totals(self.blocks, self.setting.known, blocks_of(drawn.table), labels)
+        lines = tuple(self._line(at, standing, course, block_positives) for at, standing in enumerate(standings))
+        open_ = [at for at, standing in enumerate(standings) if standing.outcome == "open"]
         more = LabelForecast(0, 0, 0)
         if open_:
             more = self._forecast(drawn, labels, self._rates(drawn, labels, open_), {at: standings[at] for at in open_})
-        paths = [standing.path(str(one)) for one, standing in zip(self.questions, standings, strict=True)]
+        paths = [standing.path(str(question)) for question, standing in zip(self.questions, standings, strict=True)]
         return Answer(joint_outcome(lines), lines, pa.concat_tables([PATH.empty_table(), *paths]), more)
 
     @cached_property
@@ -213,9 +219,9 @@ class Linear(QuestionDesign):
         standings = []
         for at, sides in enumerate(self._sides):
             made_of = [course.factors(side, left, drawn.state["rounds"], 2 * at + i) for i, side in enumerate(sides)]
-            with small(sum(one[0].size for one in made_of)):
-                paths = [evidence(one, side.beta) for one, side in zip(made_of, sides, strict=True)]
-            bets = [side.bet(one, path) for side, one, path in zip(sides, made_of, paths, strict=True)]
+            with small(sum(factors[0].size for factors in made_of)):
+                paths = [evidence(factors, side.beta) for factors, side in zip(made_of, sides, strict=True)]
+            bets = [side.bet(factors, path) for side, factors, path in zip(sides, made_of, paths, strict=True)]
             standings.append(ClaimStanding.of(sides, paths, bets))
         return standings
 
@@ -257,33 +263,36 @@ class Linear(QuestionDesign):
 
         Before there are labels, a metric is taken to be near what is asked for, as that is chosen by what is expected.
         """
-        known = pilot.joined(self.setting.known, drawn.table.column("rank").to_numpy(), labels)
-        counted = int((known.label >= 0).sum())
+        known_items = pilot.joined(self.setting.known, drawn.table.column("rank").to_numpy(), labels)
+        counted = int((known_items.label >= 0).sum())
         if not self.blocks.judged and counted:
-            rates = replace(rates, samples=forecast_rates(known, self.blocks))
+            rates = replace(rates, samples=forecast_rates(known_items, self.blocks))
         rng = np.random.default_rng(0)
-        sides = np.array([[rates.cases(bet, counted, rng) for bet in one.bets] for one in open_.values()])
+        sides = np.array([[rates.cases(bet, counted, rng) for bet in standing.bets] for standing in open_.values()])
         until = stopped(sides.min(axis=1), sides[:, 1] < sides[:, 0]).max(axis=0)
         left = int(rates.left.sum() + (labels == -1).sum())  # tasks that are out with people are to come too
         return forecast(until, left, weight=self._nearness(rates.samples, open_))
 
     def _nearness(self, samples: FloatArray, claims: Iterable[int]) -> FloatArray:
-        """How likely samples of the rates are beside each other before all labels, by what they make of the metrics."""
-        found = np.cumsum(samples * self.blocks.items, axis=1)
+        """Weigh samples of the rates beside each other before all labels, by the metrics that they make."""
+        positives = np.cumsum(samples * self.blocks.items, axis=1)
         away = np.zeros(len(samples))
         for at in claims:
             question, rank = self.questions[at], self.ranks[at]
-            inside = found[:, np.flatnonzero(self.blocks.last <= rank)[-1]]
+            inside = positives[:, np.flatnonzero(self.blocks.last <= rank)[-1]]
             wanted = float(cast(Condition, question.demand).value)
-            value = _values(question.metric, inside, found[:, -1], rank, self.setting)
+            value = _values(question.metric, inside, positives[:, -1], rank, self.setting)
             away += ((value - wanted) / (_NEAR * (max(wanted, 1) if question.metric == "positives" else 1))) ** 2
         return np.asarray(np.exp((away.min() - away) / 2))
 
-    def _line(self, at: int, standing: ClaimStanding, course: Course, found: FloatArray) -> Line:
+    def _line(self, at: int, standing: ClaimStanding, course: Course, block_positives: FloatArray) -> Line:
         """One condition: what was reached, and how many labels that took."""
         question, rank = self.questions[at], self.ranks[at]
         used = course.label[: standing.draws]
-        inside, positives = found[self.blocks.last <= rank].sum(keepdims=True), found.sum(keepdims=True)
+        inside, positives = (
+            block_positives[self.blocks.last <= rank].sum(keepdims=True),
+            block_positives.sum(keepdims=True),
+        )
         value = float(_values(question.metric, inside, positives, rank, self.setting)[0])
         demand = question.demand
         lower = upper = math.nan
@@ -293,21 +302,21 @@ class Linear(QuestionDesign):
         claim = float(1 - Fraction(self.setting.confidence))
         labels, positives = Line.count(used)
         of_claim = self._sides[at][0].mass[self._of_known] > 0
-        known = Line.count(self.setting.known.label[of_claim])
-        return Line(str(question), standing.outcome, lower, value, upper, labels, positives, claim, *known)
+        known_counts = Line.count(self.setting.known.label[of_claim])
+        return Line(str(question), standing.outcome, lower, value, upper, labels, positives, claim, *known_counts)
 
 
-def _values(metric: str, found: FloatArray, positives: FloatArray, rank: int, setting: QuestionSetting) -> FloatArray:
+def _values(metric: str, in_top: FloatArray, positives: FloatArray, rank: int, setting: QuestionSetting) -> FloatArray:
     """A metric by the positives among the first `rank` items, and all of them, of one or of several lists."""
     if metric == "positives":
         return positives
-    at = Cutoffs(np.full(found.shape, rank), found, positives, setting.n_items, 0)
+    at = Cutoffs(np.full(in_top.shape, rank), in_top, positives, setting.n_items, 0)
     return np.asarray(METRICS[metric].value(at))
 
 
 def _until(rates: Rates, open_: Iterable[ClaimStanding]) -> FloatArray:
     """Labels until every open claim is decided, for each sample of the rates."""
-    return np.asarray(np.max([np.minimum(*(rates.labels(bet) for bet in one.bets)) for one in open_], axis=0))
+    return np.asarray(np.max([np.minimum(*(rates.labels(bet) for bet in standing.bets)) for standing in open_], axis=0))
 
 
 DESIGN = Linear

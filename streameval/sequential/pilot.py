@@ -19,9 +19,9 @@ ENOUGH = 100  # labels that are there already, which make a pilot idle
 PER_E_FOLD = 10  # ranks that are asked for whole, and items an e-fold below them
 
 
-def wanted(known: KnownItems) -> bool:
+def wanted(known_items: KnownItems) -> bool:
     """Tell whether too little is known to plan by."""
-    return int((known.label >= 0).sum()) < ENOUGH
+    return int((known_items.label >= 0).sum()) < ENOUGH
 
 
 def expected_size(n_items: int) -> int:
@@ -29,22 +29,22 @@ def expected_size(n_items: int) -> int:
     return min(n_items, round(PER_E_FOLD * (1 + math.log(max(1.0, n_items / PER_E_FOLD)))))
 
 
-def draw(n_items: int, known: KnownItems, rng: np.random.Generator) -> Placed:
+def draw(n_items: int, known_items: KnownItems, rng: np.random.Generator) -> Placed:
     """Items of a pilot that are not known; they have no place in any order."""
-    found = [np.arange(1, min(PER_E_FOLD, n_items) + 1)]
+    parts = [np.arange(1, min(PER_E_FOLD, n_items) + 1)]
     low = PER_E_FOLD
     while low < n_items:
         high = min(2 * low, n_items)  # drawn throughout as densely as at its first rank, then thinned
         chance = PER_E_FOLD / (low + 1)
         ranks = low + 1 + rng.choice(high - low, rng.binomial(high - low, chance), replace=False, shuffle=False)
-        found.append(np.sort(ranks[rng.random(ranks.size) < (low + 1) / ranks]))
+        parts.append(np.sort(ranks[rng.random(ranks.size) < (low + 1) / ranks]))
         low = high
-    ranks = np.concatenate(found)
-    return unplaced(ranks[~isin(ranks, known.rank)])
+    ranks = np.concatenate(parts)
+    return unplaced(ranks[~isin(ranks, known_items.rank)])
 
 
-def joined(known: KnownItems, rank: Int64Array, label: Int8Array) -> KnownItems:
+def joined(known_items: KnownItems, rank: Int64Array, label: Int8Array) -> KnownItems:
     """Give what is known, with more items."""
-    ranks = np.concatenate([known.rank, rank])
+    ranks = np.concatenate([known_items.rank, rank])
     order = np.argsort(ranks)
-    return KnownItems(ranks[order], np.concatenate([known.label, label]).astype(np.int8)[order])
+    return KnownItems(ranks[order], np.concatenate([known_items.label, label]).astype(np.int8)[order])

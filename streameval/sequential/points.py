@@ -91,41 +91,48 @@ class PrecisionPoints(QuestionDesign):
     def takes(cls, question: Question) -> bool:
         """Tell whether it is a width of precision at ranks."""
         widths = question.metric == "precision" and isinstance(question.demand, Width)
-        return widths and bool(question.cutoffs) and all(one.kind in _KINDS for one in question.cutoffs)
+        return widths and bool(question.cutoffs) and all(cutoff.kind in _KINDS for cutoff in question.cutoffs)
 
     @classmethod
     def plan(cls, questions: Sequence[Question], setting: QuestionSetting) -> PrecisionPoints:
         """Fix ranks and widths; an `InputError` for a width that all bounds have, or with a zone."""
-        each = [one for question in questions for one in question.each()]
+        each = [condition for question in questions for condition in question.each()]
         if setting.zone is not None:
             raise InputError(f"{each[0]}: a width has no zone", "leave it out")
-        for one in each:
-            if isinstance(one.demand, Width) and one.demand.of == "difference" and one.demand.value >= _WORST:
-                raise InputError(f"{one} is true of every list: a precision is between 0 and 1",
-                                 f"such as {one.measure} within 0.05, or within 5% of itself")  # fmt: skip
-        points = _points((one, setting.ranks[str(one.cutoff)]) for one in each)
+        for condition in each:
+            if (
+                isinstance(condition.demand, Width)
+                and condition.demand.of == "difference"
+                and condition.demand.value >= _WORST
+            ):
+                raise InputError(f"{condition} is true of every list: a precision is between 0 and 1",
+                                 f"such as {condition.measure} within 0.05, or within 5% of itself")  # fmt: skip
+        points = _points((condition, setting.ranks[str(condition.cutoff)]) for condition in each)
         return cls(setting.n_items, points, setting.known, setting.confidence, setting.expect)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> PrecisionPoints:
+    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> PrecisionPoints:
         """Read what `facts` gave."""
-        points = _points((Question.of(one["question"]), one["rank"]) for one in facts["points"])
-        return cls(facts["items"], points, known, facts["confidence"], facts["expect"])
+        points = _points((Question.of(point["question"]), point["rank"]) for point in facts["points"])
+        return cls(facts["items"], points, known_items, facts["confidence"], facts["expect"])
 
     def facts(self) -> dict[str, Any]:
         """Ranks and widths."""
-        points = [{"question": one.question, "rank": one.rank} for one in self.points]
-        own = {"items": self.n_items, "points": points, "confidence": self.confidence, "expect": self.expect}
-        return {"design": self.name, **own}
+        points = [{"question": point.question, "rank": point.rank} for point in self.points]
+        planned = {"items": self.n_items, "points": points, "confidence": self.confidence, "expect": self.expect}
+        return {"design": self.name, **planned}
 
     def expected(self) -> list[tuple[str, LabelForecast]]:
         """Labels where all precisions are 0.5, which takes most for a difference, and where they are as expected."""
         pilots = pilot.expected_size(self.n_items) if pilot.wanted(self.known) else 0
         forecasts = []
-        for said in [str(_WORST), *([self.expect] if self.expect else [])]:
-            sizes = [size_at(float(said), unknown(self.known, one.rank), self._claim, one.half) for one in self.points]
+        for precision in [str(_WORST), *([self.expect] if self.expect else [])]:
+            sizes = [
+                size_at(float(precision), unknown(self.known, point.rank), self._claim, point.half)
+                for point in self.points
+            ]
             labels = pilots + self._union(sizes)
-            forecasts.append((f"if it is {said}", LabelForecast(labels, labels)))
+            forecasts.append((f"if it is {precision}", LabelForecast(labels, labels)))
         return forecasts
 
     def start(self) -> DrawnItems:
@@ -150,9 +157,9 @@ class PrecisionPoints(QuestionDesign):
 
         A line passes once they are as near as was asked for.
         """
-        known, facts = self._known(drawn, labels), self._facts(drawn, labels)
+        known_items, facts = self._known(drawn, labels), self._facts(drawn, labels)
         samples = self._samples(drawn, labels)
-        lines = tuple(one.line(known, self.known, facts) for one in samples)
+        lines = tuple(sample.line(known_items, self.known, facts) for sample in samples)
         outcome = joint_outcome(lines)
         more = LabelForecast(0, 0) if outcome == "pass" else self._more(drawn, labels, samples, lines)
         return Answer(outcome, lines, PATH.empty_table(), more)
@@ -175,81 +182,88 @@ class PrecisionPoints(QuestionDesign):
     def _facts(self, drawn: DrawnItems, labels: Int8Array) -> LabelFacts:
         return LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
 
-    def _sizes(self, known: KnownItems) -> list[int]:
+    def _sizes(self, known_items: KnownItems) -> list[int]:
         """Labels that each rank takes, for what is known of its precision: of a study with any seed, as is forecast."""
-        curves = fitted(known, self.n_items, np.random.default_rng(0)).at(np.array([one.rank for one in self.points]))
-        return [first_size(likely, unknown(known, one.rank), self._claim, one.half)
-                for one, likely in zip(self.points, curves.T, strict=True)]  # fmt: skip
+        curves = fitted(known_items, self.n_items, np.random.default_rng(0)).at(
+            np.array([point.rank for point in self.points])
+        )
+        return [first_size(likely, unknown(known_items, point.rank), self._claim, point.half)
+                for point, likely in zip(self.points, curves.T, strict=True)]  # fmt: skip
 
     def _sampled(self, drawn: DrawnItems, labels: Int8Array, rng: np.random.Generator) -> DrawnItems:
         """Draw the first samples."""
-        known = self._known(drawn, labels)
-        sizes = self._sizes(known)
+        known_items = self._known(drawn, labels)
+        sizes = self._sizes(known_items)
         state = {"sizes": sizes, "looks": [1] * len(sizes)}
-        return replace(self._drawn_to(sizes, drawn, known, rng), state=state)
+        return replace(self._drawn_to(sizes, drawn, known_items, rng), state=state)
 
     def _grown(self, drawn: DrawnItems, labels: Int8Array, rng: np.random.Generator) -> DrawnItems:
         """Draw the next look of each rank whose bounds are wider than asked for; nothing where there is none."""
-        known, facts = self._known(drawn, labels), self._facts(drawn, labels)
+        known_items, facts = self._known(drawn, labels), self._facts(drawn, labels)
         samples = self._samples(drawn, labels)
-        looks = [one.made + (one.line(known, self.known, facts).outcome == "open" and one.may_grow) for one in samples]
-        sizes = [one.looks.size(made - 1) for one, made in zip(samples, looks, strict=True)]
-        if sizes == [one.label.size for one in samples]:
+        looks = [
+            sample.made + (sample.line(known_items, self.known, facts).outcome == "open" and sample.may_grow)
+            for sample in samples
+        ]
+        sizes = [sample.looks.size(n_looks - 1) for sample, n_looks in zip(samples, looks, strict=True)]
+        if sizes == [sample.label.size for sample in samples]:
             return drawn
-        return replace(self._drawn_to(sizes, drawn, known, rng), state={**drawn.state, "looks": looks})
+        return replace(self._drawn_to(sizes, drawn, known_items, rng), state={**drawn.state, "looks": looks})
 
     def _drawn_to(
-        self, sizes: Sequence[int], drawn: DrawnItems, known: KnownItems, rng: np.random.Generator
+        self, sizes: Sequence[int], drawn: DrawnItems, known_items: KnownItems, rng: np.random.Generator
     ) -> DrawnItems:
         """Draw the first items of each rank in one order, after those that were drawn, and no others.
 
         How far the order was drawn, by ranges of ranks: down to the last item that any deeper rank uses. What else was
         drawn was not kept, and all that is known of it is that it comes later.
         """
-        items = {one.rank: unknown(known, one.rank) for one in self.points}
+        items = {point.rank: unknown(known_items, point.rank) for point in self.points}
         numbers = {
-            rank: max(n for one, n in zip(self.points, sizes, strict=True) if one.rank == rank) for rank in items
+            rank: max(n for point, n in zip(self.points, sizes, strict=True) if point.rank == rank) for rank in items
         }
-        ends = [(one.point.rank, one.end) for one in self._samples(drawn, np.zeros(drawn.table.num_rows, np.int8))]
+        ends = [
+            (sample.point.rank, sample.end) for sample in self._samples(drawn, np.zeros(drawn.table.num_rows, np.int8))
+        ]
         levels = [max(end for rank, end in ends if rank >= last) for last in items]
         table = drawn.table.filter(pa.array(~is_pilot(placed(drawn.table).order)))
         there = DrawnItems(table, drawn.ahead, {"levels": levels})
         pool = DrawnOrder.of(there, np.full(table.num_rows, -1, np.int8), list(items))
-        pool = pool.drawn_to(numbers, items, known, rng)
+        pool = pool.drawn_to(numbers, items, known_items, rng)
         rows = pool.next(numbers)
         return ahead(drawn, Placed(pool.rank[rows], pool.order[rows]))
 
     def _union(self, sizes: Sequence[int]) -> int:
         """About how many items all ranks use together."""
-        ranks = np.array([one.rank for one in self.points], float)
+        ranks = np.array([point.rank for point in self.points], float)
         shared = np.append(np.array(sizes[1:]) * ranks[:-1] / ranks[1:], 0.0)
         return round(float(np.maximum(0.0, np.array(sizes) - shared).sum()))
 
     def _samples(self, drawn: DrawnItems, labels: Int8Array) -> list[PointSample]:
         """Give what each rank uses of what was drawn; nothing before samples are."""
-        known, asked_, later = self._known(drawn, labels), placed(drawn.table), placed(drawn.ahead)
+        known_items, asked_, later = self._known(drawn, labels), placed(drawn.table), placed(drawn.ahead)
         second, second_later = ~is_pilot(asked_.order), ~is_pilot(later.order)
         items = Placed(np.append(asked_.rank[second], later.rank[second_later]),
                        np.append(asked_.order[second], later.order[second_later]))  # fmt: skip
         label = np.append(labels[second], np.full(second_later.sum(), -1, np.int8)).astype(np.int8)
         nothing = [0] * len(self.points)
         sizes, state = drawn.state.get("sizes", nothing), drawn.state
-        made, shares = state.get("looks", [1] * len(self.points)), GROWING if "looks" in state else SINGLE
-        looks = [SampleSizes(size, unknown(known, one.rank), self._claim, shares)
-                 for one, size in zip(self.points, sizes, strict=True)]  # fmt: skip
-        return [PointSample.of(*each, items, label) for each in zip(self.points, looks, made, strict=True)]
+        n_looks, shares = state.get("looks", [1] * len(self.points)), GROWING if "looks" in state else SINGLE
+        looks = [SampleSizes(size, unknown(known_items, point.rank), self._claim, shares)
+                 for point, size in zip(self.points, sizes, strict=True)]  # fmt: skip
+        return [PointSample.of(*each, items, label) for each in zip(self.points, looks, n_looks, strict=True)]
 
     def _more(
         self, drawn: DrawnItems, labels: Int8Array, samples: Sequence[PointSample], lines: Sequence[Line]
     ) -> LabelForecast:
         """Give what is left of the samples, and what they are likely to grow by."""
-        left, known = drawn.ahead.num_rows + int((labels == -1).sum()), self._known(drawn, labels)
+        left, known_items = drawn.ahead.num_rows + int((labels == -1).sum()), self._known(drawn, labels)
         if "sizes" not in drawn.state:
-            left += self._union(self._sizes(known))
+            left += self._union(self._sizes(known_items))
             return LabelForecast(left, left)
-        now = [one.label.size for one in samples]
-        wanted = [(one.label.size,) * 2 if line.outcome == "pass" else one.wanted(known)
-                  for one, line in zip(samples, lines, strict=True)]  # fmt: skip
+        now = [sample.label.size for sample in samples]
+        wanted = [(sample.label.size,) * 2 if line.outcome == "pass" else sample.wanted(known_items)
+                  for sample, line in zip(samples, lines, strict=True)]  # fmt: skip
         more = [None if None in sizes else left + self._union(sizes) - self._union(now)
                 for sizes in zip(*wanted, strict=True)]  # fmt: skip
         return LabelForecast(*more)
@@ -257,7 +271,7 @@ class PrecisionPoints(QuestionDesign):
 
 @dataclass(frozen=True)
 class PointSample:
-    """What was drawn for one rank.
+    """Sample of one rank.
 
     Attributes:
         looks, made: Its sizes, and how many of them were drawn.
@@ -272,27 +286,27 @@ class PointSample:
     end: float
 
     @staticmethod
-    def of(point: Point, looks: SampleSizes, made: int, items: Placed, label: Int8Array) -> PointSample:
+    def of(point: Point, looks: SampleSizes, n_looks: int, items: Placed, label: Int8Array) -> PointSample:
         """Take the first items of the order that the rank has, as many as were looked at."""
-        rows = first_of(items, point.rank, looks.size(made - 1))
-        return PointSample(point, looks, made, label[rows], float(items.order[rows].max(initial=0.0)))
+        rows = first_of(items, point.rank, looks.size(n_looks - 1))
+        return PointSample(point, looks, n_looks, label[rows], float(items.order[rows].max(initial=0.0)))
 
     @property
     def may_grow(self) -> bool:
         """Tell whether there is a larger size."""
         return not self.looks.is_last(self.made - 1)
 
-    def line(self, known: KnownItems, planned: KnownItems, facts: LabelFacts) -> Line:
+    def line(self, known_items: KnownItems, planned: KnownItems, facts: LabelFacts) -> Line:
         """Bounds on the precision; none before a sample was drawn.
 
         Args:
-            known: What was known when it was drawn, the pilot's items among them.
+            known_items: What was known when it was drawn, the pilot's items among them.
             planned: What was known when the question was planned.
         """
-        rank, used, inside = self.point.rank, self.label, self._inside(known)
+        rank, used, inside = self.point.rank, self.label, self._inside(known_items)
         fewest, most = self.looks.bounds(used, self.made)
         claimed = fewest + int((inside == 1).sum()), most + int((inside != 0).sum())
-        lower, upper = (one / rank for one in cut_to(claimed, facts.positives(rank)))
+        lower, upper = (bound / rank for bound in cut_to(claimed, facts.positives(rank)))
         estimate = float(within(_estimate(inside, used, rank), lower, upper))
         is_narrow = (upper - lower) / 2 <= float(self.point.half(np.array(estimate)))
         outcome: AnswerStatus = "pass" if is_narrow else "open"
@@ -306,23 +320,23 @@ class PointSample:
         claim = self.looks.doubt
         return Line(self.point.question, outcome, lower, estimate, upper, labels, positives, claim, *before)
 
-    def wanted(self, known: KnownItems) -> tuple[int | None, int | None]:
+    def wanted(self, known_items: KnownItems) -> tuple[int | None, int | None]:
         """Forecast the size that brings bounds as near as asked for: half of the time, and nine times in ten."""
-        inside, rank = self._inside(known), self.point.rank
-        found, skipped = int((inside == 1).sum()), int((inside < 0).sum())
+        inside, rank = self._inside(known_items), self.point.rank
+        positives, skipped = int((inside == 1).sum()), int((inside < 0).sum())
 
         def half(share: FloatArray) -> FloatArray:
-            return rank * self.point.half((found + self.looks.items * share) / rank) - skipped / 2
+            return rank * self.point.half((positives + self.looks.items * share) / rank) - skipped / 2
 
         return self.looks.enough(self.label, self.made, half)
 
-    def _inside(self, known: KnownItems) -> Int8Array:
-        return known.label[: np.searchsorted(known.rank, self.point.rank, "right")]
+    def _inside(self, known_items: KnownItems) -> Int8Array:
+        return known_items.label[: np.searchsorted(known_items.rank, self.point.rank, "right")]
 
 
-def unknown(known: KnownItems, rank: int) -> int:
+def unknown(known_items: KnownItems, rank: int) -> int:
     """Items of the first k that are not known."""
-    return rank - int(np.searchsorted(known.rank, rank, "right"))
+    return rank - int(np.searchsorted(known_items.rank, rank, "right"))
 
 
 def first_of(items: Placed, rank: int, size: int) -> Int64Array:
@@ -333,7 +347,7 @@ def first_of(items: Placed, rank: int, size: int) -> Int64Array:
 
 def _points(asked_: Any) -> tuple[Point, ...]:
     points = (Point(str(question), rank, question.demand) for question, rank in asked_)
-    return tuple(sorted(points, key=lambda one: one.rank))
+    return tuple(sorted(points, key=lambda point: point.rank))
 
 
 def _estimate(inside: Int8Array, used: Int8Array, rank: int) -> float:

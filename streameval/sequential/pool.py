@@ -58,7 +58,7 @@ class DrawnOrder:
         return sample[: int(np.argmin(np.append(self.round[sample], 0) > 0))]
 
     def drawn_to(
-        self, numbers: Mapping[int, int], items: Mapping[int, int], known: KnownItems, rng: np.random.Generator
+        self, numbers: Mapping[int, int], items: Mapping[int, int], known_items: KnownItems, rng: np.random.Generator
     ) -> DrawnOrder:
         """Draw on until so many were drawn of the first k, of the items that can be, for each k.
 
@@ -68,13 +68,13 @@ class DrawnOrder:
         while any(pool.sample(k).size < min(number, items[k]) for k, number in numbers.items()):
             more = {k: self.asked(k).size + rounds * (number - self.asked(k).size) for k, number in numbers.items()}
             wanted = shared_levels(pool.levels.last, more, items)
-            pool = pool.raised_to(wanted, known, rng)
+            pool = pool.raised_to(wanted, known_items, rng)
             rounds += 1
         return pool
 
-    def raised_to(self, wanted: FloatArray, known: KnownItems, rng: np.random.Generator) -> DrawnOrder:
+    def raised_to(self, wanted: FloatArray, known_items: KnownItems, rng: np.random.Generator) -> DrawnOrder:
         """Draw on up to levels, which never rise with rank."""
-        levels, placed = raised(self.levels, wanted, unique(known.rank, self.rank), rng)
+        levels, placed = raised(self.levels, wanted, unique(known_items.rank, self.rank), rng)
         new = placed.rank.size
         return DrawnOrder(
             np.append(self.rank, placed.rank),
@@ -85,7 +85,7 @@ class DrawnOrder:
         )._sorted()
 
     def next(self, numbers: Mapping[int, int]) -> Int64Array:
-        """Where the items are that were not asked for, among the first so many of the permutation of the first k.
+        """Give the places of items not yet in a round, among the first so many of the permutation of the first k.
 
         In the order in which they are asked for: by the least number that any of them has, then by place. So it does
         not depend on where rounds begin.

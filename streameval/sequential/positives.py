@@ -98,14 +98,14 @@ class PositivesToWidth(QuestionDesign):
         return cls(questions[0], setting.n_items, setting.known, setting.confidence)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known: KnownItems) -> PositivesToWidth:
+    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> PositivesToWidth:
         """Read what `facts` gave."""
-        return cls(Question.of(facts["question"]), facts["n_items"], known, facts["confidence"])
+        return cls(Question.of(facts["question"]), facts["n_items"], known_items, facts["confidence"])
 
     def facts(self) -> dict[str, Any]:
         """Say what was planned."""
-        own = {"question": str(self.question), "n_items": self.n_items, "confidence": self.confidence}
-        return {"design": self.name, **own}
+        planned = {"question": str(self.question), "n_items": self.n_items, "confidence": self.confidence}
+        return {"design": self.name, **planned}
 
     def expected(self) -> Sequence[tuple[str, LabelForecast]]:
         """Nothing before a pilot: the shape of the list decides; else what the labels there are make likely."""
@@ -143,11 +143,13 @@ class PositivesToWidth(QuestionDesign):
         simple random sample, or adds up the means of the blocks; before a design is chosen there are no bounds, and it
         is that of curves that fit what is known.
         """
-        known, course = self._known(drawn, labels), Course.of(drawn.table, labels)
-        found, skipped = int((known.label == 1).sum()), int((known.label < 0).sum())
-        lower, estimate, upper = self._bounds(drawn, known, course)
+        known_items, course = self._known(drawn, labels), Course.of(drawn.table, labels)
+        known_positives, skipped = int((known_items.label == 1).sum()), int((known_items.label < 0).sum())
+        lower, estimate, upper = self._bounds(drawn, known_items, course)
         facts = LabelFacts.of(self.n_items, self.known, drawn.table.column("rank").to_numpy(), labels)
-        lower, upper = cut_to((lower + found, upper + found + skipped), facts.positives(self.n_items))
+        lower, upper = cut_to(
+            (lower + known_positives, upper + known_positives + skipped), facts.positives(self.n_items)
+        )
         estimate = float(inside(estimate, lower, upper))
         outcome: AnswerStatus = "pass" if (upper - lower) / 2 <= self._half(estimate) else "open"
         bounds = (math.nan, math.nan) if outcome == "open" and "chosen" not in drawn.state else (lower, upper)
@@ -169,8 +171,8 @@ class PositivesToWidth(QuestionDesign):
     def _blocks(self) -> RankBlocks:
         return RankBlocks.of_list(self.n_items)
 
-    def _left(self, known: KnownItems, *drawn: Int64Array) -> Int64Array:
-        return self._blocks.left(self._blocks.find(known.rank, known.judge_class), *drawn)
+    def _left(self, known_items: KnownItems, *drawn: Int64Array) -> Int64Array:
+        return self._blocks.left(self._blocks.find(known_items.rank, known_items.judge_class), *drawn)
 
     @cached_property
     def _sides(self) -> tuple[ClaimSide, ClaimSide]:
@@ -183,59 +185,67 @@ class PositivesToWidth(QuestionDesign):
         width = cast(Width, self.question.demand)
         return float(width.value) * (positives if width.of == "value" else np.ones_like(positives))
 
-    def _half_share(self, found: int, free: int) -> Half:
+    def _half_share(self, known_positives: int, free: int) -> Half:
         """Tell how far bounds may lie from a share of the items that are not known, as a part of these."""
-        return lambda share: self._half(share * free + found) / max(free, 1)
+        return lambda share: self._half(share * free + known_positives) / max(free, 1)
 
     def _known(self, drawn: DrawnItems, labels: Int8Array) -> KnownItems:
-        """What is known, with the pilot: counted as it is, so that what is answered late of it makes nothing wrong."""
+        """Give the known items with the pilot, counted as it is: late answers of it make nothing wrong."""
         first = drawn.table.column("draw").to_numpy() == 0
         return pilot.joined(self.known, drawn.table.column("rank").to_numpy()[first], labels[first])
 
-    def _bounds(self, drawn: DrawnItems, known: KnownItems, course: Course) -> tuple[int, float, int]:
+    def _bounds(self, drawn: DrawnItems, known_items: KnownItems, course: Course) -> tuple[int, float, int]:
         """On the positives that were not known, with the estimate of all."""
-        free, found = self.n_items - known.rank.size, int((known.label == 1).sum())
+        free, known_positives = self.n_items - known_items.rank.size, int((known_items.label == 1).sum())
         if drawn.state.get("chosen") == "fixed":
             sample = _sample(drawn, course)
-            given = sample[sample >= 0]
-            lower, upper = self._looks(drawn, known).bounds(sample, drawn.state.get("looks", 1))
-            return lower, found + free * (float(given.mean()) if given.size else 0.5), upper
+            answered = sample[sample >= 0]
+            lower, upper = self._looks(drawn, known_items).bounds(sample, drawn.state.get("looks", 1))
+            return lower, known_positives + free * (float(answered.mean()) if answered.size else 0.5), upper
         if "chosen" not in drawn.state:
-            return 0, found + float(np.median(likely_rates(known, self._blocks) @ self._left(known))), free
-        estimate = float(totals(self._blocks, known, course.block, course.label).sum())
-        left, stakes = self._left(known), drawn.state["rounds"]
+            return (
+                0,
+                known_positives + float(np.median(likely_rates(known_items, self._blocks) @ self._left(known_items))),
+                free,
+            )
+        estimate = float(totals(self._blocks, known_items, course.block, course.label).sum())
+        left, stakes = self._left(known_items), drawn.state["rounds"]
         refused = [
             least_refused(course.factors(side, left, stakes, at), side.needed) for at, side in enumerate(self._sides)
         ]
         return free - (refused[1] - 1), estimate, refused[0] - 1
 
-    def _looks(self, drawn: DrawnItems, known: KnownItems) -> SampleSizes:
+    def _looks(self, drawn: DrawnItems, known_items: KnownItems) -> SampleSizes:
         """Sizes of the sample that was drawn."""
         shares = GROWING if "looks" in drawn.state else SINGLE
         return SampleSizes(
-            drawn.state["forecasts"]["fixed"], self.n_items - known.rank.size, float(self._delta), shares
+            drawn.state["forecasts"]["fixed"], self.n_items - known_items.rank.size, float(self._delta), shares
         )
 
-    def _forecasts(self, known: KnownItems) -> dict[str, int]:
+    def _forecasts(self, known_items: KnownItems) -> dict[str, int]:
         """Labels that each design takes, and the least that any can, as far as what is known tells."""
-        left, found, samples = self._left(known), int((known.label == 1).sum()), likely_rates(known, self._blocks)
+        left, known_positives, samples = (
+            self._left(known_items),
+            int((known_items.label == 1).sum()),
+            likely_rates(known_items, self._blocks),
+        )
         free = int(left.sum())
         share = samples.mean(axis=0)
         rates = Rates(left, rates_for(left, np.ones_like(left), share), share, samples, True)
         rest = samples @ left
-        half = float(self._half(np.median(rest) + found))
-        labels = np.max([rates.labels(bet) for bet in self._bets(rates, found)], axis=0)
+        half = float(self._half(np.median(rest) + known_positives))
+        labels = np.max([rates.labels(bet) for bet in self._bets(rates, known_positives)], axis=0)
         floor = -math.log(self._delta / 2) * free / half if half else math.inf  # no positive is likely: see all
         return {
-            "fixed": first_size(rest / max(free, 1), free, float(self._delta), self._half_share(found, free)),
+            "fixed": first_size(rest / max(free, 1), free, float(self._delta), self._half_share(known_positives, free)),
             "blocks": math.ceil(min(_UNEVEN * float(np.median(labels)), free)),
             "floor": math.ceil(min(floor, free)),
         }
 
-    def _bets(self, rates: Rates, found: int) -> list[Bet]:
+    def _bets(self, rates: Rates, known_positives: int) -> list[Bet]:
         """Against bounds that are just as wide as asked for, of each list that is likely."""
         positives = rates.samples @ rates.left
-        half = self._half(positives + found)
+        half = self._half(positives + known_positives)
         betas = positives + half, rates.left.sum() - positives + half
         return [
             Bet(side.mass, side.positive_is_bad, beta, side.needed)
@@ -244,8 +254,8 @@ class PositivesToWidth(QuestionDesign):
 
     def _chosen(self, drawn: DrawnItems, labels: Int8Array, size: int | None, rng: np.random.Generator) -> DrawnItems:
         """Choose the cheaper design, once; of a fixed sample, draw all."""
-        known = self._known(drawn, labels)
-        labels_of = self._forecasts(known)
+        known_items = self._known(drawn, labels)
+        labels_of = self._forecasts(known_items)
         least = min(labels_of["fixed"], labels_of["blocks"])
         if least > _BEYOND and size is None:
             floor = f"and {labels_of['floor']:,} at least with any method"
@@ -261,21 +271,21 @@ class PositivesToWidth(QuestionDesign):
 
     def _grown(self, drawn: DrawnItems, size: int | None, rng: np.random.Generator) -> DrawnItems:
         """Draw the next look of a sample whose bounds are wider than asked for; nothing where it is the last."""
-        known = self._known(drawn, np.zeros(drawn.table.num_rows, np.int8))
-        looks, made = self._looks(drawn, known), drawn.state.get("looks", 1)
-        if looks.is_last(made - 1):
+        known_items = self._known(drawn, np.zeros(drawn.table.num_rows, np.int8))
+        looks, n_looks = self._looks(drawn, known_items), drawn.state.get("looks", 1)
+        if looks.is_last(n_looks - 1):
             return drawn
-        more = looks.size(made) - looks.size(made - 1)
+        more = looks.size(n_looks) - looks.size(n_looks - 1)
         if more > _BEYOND and size is None:
             raise InputError(
                 f"{self.question} takes {more:,} labels more, as many as it has: positives are rare", _WIDER
             )
-        return self._sampled(replace(drawn, state={**drawn.state, "looks": made + 1}), more, rng)
+        return self._sampled(replace(drawn, state={**drawn.state, "looks": n_looks + 1}), more, rng)
 
     def _sampled(self, drawn: DrawnItems, more: int, rng: np.random.Generator) -> DrawnItems:
         """Draw items of all that are neither known nor drawn."""
-        taken = np.sort(np.append(self.known.rank, drawn.table.column("rank").to_numpy()))
-        rank = free_ranks(rng.choice(self.n_items - taken.size, more, replace=False), 0, taken)
+        used_ranks = np.sort(np.append(self.known.rank, drawn.table.column("rank").to_numpy()))
+        rank = free_ranks(rng.choice(self.n_items - used_ranks.size, more, replace=False), 0, used_ranks)
         place = int(drawn.table.column("draw").to_numpy().max(initial=0)) + 1 + np.arange(more)
         return replace(drawn, ahead=to_ask(rank, self._blocks.find(rank), place))
 
@@ -291,8 +301,8 @@ class PositivesToWidth(QuestionDesign):
             return drawn
         stakes = rates.with_stakes([rates.stake(bet) for bet in self._bets(rates, int(tally.positives.sum()))])
         size = size or max(LEAST, -(-drawn.state["forecasts"]["blocks"] // _ROUNDS))
-        taken = np.sort(np.concatenate([self.known.rank, rank]))
-        more, block = draw(self._blocks, taken, rates.rates, size, rng)
+        used_ranks = np.sort(np.concatenate([self.known.rank, rank]))
+        more, block = draw(self._blocks, used_ranks, rates.rates, size, rng)
         place = int(drawn.table.column("draw").to_numpy().max(initial=0)) + 1 + np.arange(more.size)
         return with_round(drawn, more, block, place, rounds=[*drawn.state["rounds"], stakes])
 
@@ -300,23 +310,23 @@ class PositivesToWidth(QuestionDesign):
         """Give what is left of a fixed sample, or what draws from blocks still take."""
         if not drawn.rounds:
             return self.expected()[0][1]
-        known = self._known(drawn, labels)
+        known_items = self._known(drawn, labels)
         if "chosen" not in drawn.state:
-            return self._promised(known)
+            return self._promised(known_items)
         if drawn.state["chosen"] == "fixed":
-            return self._more_of_sample(drawn, known, _sample(drawn, course))
-        left, stakes = self._left(known), drawn.state["rounds"]
+            return self._more_of_sample(drawn, known_items, _sample(drawn, course))
+        left, stakes = self._left(known_items), drawn.state["rounds"]
         made_of = [course.factors(side, left, stakes, at) for at, side in enumerate(self._sides)]
         return self._until_narrow(pilot.joined(self.known, drawn.table.column("rank").to_numpy(), labels), made_of)
 
-    def _promised(self, known: KnownItems) -> LabelForecast:
+    def _promised(self, known_items: KnownItems) -> LabelForecast:
         """The cheaper design, if any is feasible."""
-        labels = self._forecasts(known)
+        labels = self._forecasts(known_items)
         if min(labels["fixed"], labels["blocks"]) > _BEYOND:
             return LabelForecast(None, None)
         if labels["fixed"] <= labels["blocks"]:
-            return LabelForecast(labels["fixed"], labels["fixed"], None, self.n_items - known.rank.size)
-        return self._until_narrow(known)
+            return LabelForecast(labels["fixed"], labels["fixed"], None, self.n_items - known_items.rank.size)
+        return self._until_narrow(known_items)
 
     def _until_narrow(self, labelled: KnownItems, made_of: Sequence[Factors] = ()) -> LabelForecast:
         """Labels until bounds are as near as asked for, of lists that are likely: the mean of what both sides take.
@@ -325,11 +335,11 @@ class PositivesToWidth(QuestionDesign):
             labelled: All that have labels.
             made_of: The evidence that there is for both sides.
         """
-        left, found = self._left(labelled), int((labelled.label == 1).sum())
+        left, known_positives = self._left(labelled), int((labelled.label == 1).sum())
         samples = forecast_rates(labelled, self._blocks)
         share = samples.mean(axis=0)
         rates = Rates(left, rates_for(left, self._sides[0].mass, share), share, samples, True)
-        bets = self._bets(rates, found)
+        bets = self._bets(rates, known_positives)
         per_nat = np.array([rates.per_nat(bet) for bet in bets])
         wanted = np.array([np.full(len(rates.samples), bet.wanted) for bet in bets])
         for at, factors in enumerate(made_of):
@@ -340,14 +350,16 @@ class PositivesToWidth(QuestionDesign):
         labels = np.random.default_rng(0).wald(np.where(ends, mean, 1.0), shape)
         return forecast(np.where(ends, np.maximum(labels, LEAST), np.inf), int(left.sum()))
 
-    def _more_of_sample(self, drawn: DrawnItems, known: KnownItems, sample: Int8Array) -> LabelForecast:
+    def _more_of_sample(self, drawn: DrawnItems, known_items: KnownItems, sample: Int8Array) -> LabelForecast:
         """Give what is left of a sample, with what it is likely to grow by."""
-        looks, made = self._looks(drawn, known), drawn.state.get("looks", 1)
-        found, skipped = int((known.label == 1).sum()), int((known.label < 0).sum())
-        enough = looks.enough(sample, made, lambda share: self._half(found + looks.items * share) - skipped / 2)
+        looks, n_looks = self._looks(drawn, known_items), drawn.state.get("looks", 1)
+        known_positives, skipped = int((known_items.label == 1).sum()), int((known_items.label < 0).sum())
+        enough = looks.enough(
+            sample, n_looks, lambda share: self._half(known_positives + looks.items * share) - skipped / 2
+        )
         left = int((sample == -1).sum()) - sample.size
         median, nine = (None if size is None else left + size for size in enough)
-        return LabelForecast(median, nine, None, self.n_items - known.rank.size - int((sample != -1).sum()))
+        return LabelForecast(median, nine, None, self.n_items - known_items.rank.size - int((sample != -1).sum()))
 
 
 def _sample(drawn: DrawnItems, course: Course) -> Int8Array:
@@ -358,7 +370,7 @@ def _sample(drawn: DrawnItems, course: Course) -> Int8Array:
 def _evidence_at(factors: Factors, beta: FloatArray) -> FloatArray:
     """The evidence that there is against some masses of bad items, by that against a few of them."""
     few = np.unique(np.quantile(np.rint(beta), np.linspace(0, 1, _GRID), method="nearest").astype(np.int64))
-    logs = [float(evidence(factors, int(one))[-1]) for one in few]
+    logs = [float(evidence(factors, int(mass))[-1]) for mass in few]
     return np.asarray(np.interp(beta, few, np.clip(logs, -_MOST_NATS, _MOST_NATS)))
 
 

@@ -57,14 +57,14 @@ class SampleSizes:
         """Tell whether the sample cannot grow beyond a look."""
         return self.size(look) == self.items or look + 1 == len(self.shares)
 
-    def bounds(self, sample: Int8Array, made: int) -> tuple[int, int]:
-        """Bounds on the positives of the items, from what the first `made` looks allow together.
+    def bounds(self, sample: Int8Array, n_looks: int) -> tuple[int, int]:
+        """Bounds on the positives of the items, from what the first `n_looks` looks allow together.
 
         Args:
             sample: Labels in the order of the draw, below 0 where there is none: that counts as a 0 and as a 1.
         """
-        each = [self._bounds(sample[: self.size(look)], look) for look in range(made)]
-        lower, upper = max(one[0] for one in each), min(one[1] for one in each)
+        each = [self._bounds(sample[: self.size(look)], look) for look in range(n_looks)]
+        lower, upper = max(interval[0] for interval in each), min(interval[1] for interval in each)
         return (lower, upper) if lower <= upper else each[-1]  # one of them is wrong then
 
     def _bounds(self, sample: Int8Array, look: int) -> tuple[int, int]:
@@ -73,7 +73,7 @@ class SampleSizes:
             return low, high
         return exact_bounds((low, high), sample.size, self.items, self.shares[look] * self.doubt)
 
-    def enough(self, sample: Int8Array, made: int, half: Half) -> tuple[int | None, int | None]:
+    def enough(self, sample: Int8Array, n_looks: int, half: Half) -> tuple[int | None, int | None]:
         """Forecast the size at which bounds are narrow enough: half of the time, and nine times in ten.
 
         Args:
@@ -83,23 +83,23 @@ class SampleSizes:
             That of the last look that was made, or of one to come; None where it is none of them.
         """
         positive, negative = int((sample == 1).sum()), int((sample == 0).sum())
-        size = self.size(made - 1)
+        size = self.size(n_looks - 1)
         if positive + negative < size / 2:  # what it was chosen by tells more
             return size, size
         shares = np.random.default_rng(0).beta(positive + 0.5, negative + 0.5, _SAMPLES)
         middle, hard = (
-            self._narrow_after(sample, made, _harder_than(shares, half, q), half) for q in (0.5, _NINE_IN_TEN)
+            self._narrow_after(sample, n_looks, _harder_than(shares, half, q), half) for q in (0.5, _NINE_IN_TEN)
         )
         return middle, hard
 
-    def _narrow_after(self, sample: Int8Array, made: int, share: float, half: Half) -> int | None:
+    def _narrow_after(self, sample: Int8Array, n_looks: int, share: float, half: Half) -> int | None:
         """The first size with labels to come whose bounds are near each other if what comes has that share."""
-        given, found, silent = int((sample >= 0).sum()), int((sample == 1).sum()), int((sample < -1).sum())
-        for look in range(made - 1, len(self.shares)):
+        answered, positives, silent = int((sample >= 0).sum()), int((sample == 1).sum()), int((sample < -1).sum())
+        for look in range(n_looks - 1, len(self.shares)):
             size = self.size(look)
-            to_come = size - given - silent
+            to_come = size - answered - silent
             if to_come > 0:
-                low = min(found + round(share * to_come), size - silent)
+                low = min(positives + round(share * to_come), size - silent)
                 lower, upper = exact_bounds((low, low + silent), size, self.items, self.shares[look] * self.doubt)
                 if size == self.items or (upper - lower) / 2 <= float(half(np.array(share))):
                     return size
@@ -108,9 +108,9 @@ class SampleSizes:
         return None
 
 
-def exact_bounds(found: tuple[int, int], drawn: int, items: int, doubt: float) -> tuple[int, int]:
+def exact_bounds(positives: tuple[int, int], drawn: int, items: int, doubt: float) -> tuple[int, int]:
     """Bounds on the positives among items, from the fewest and the most positives of a uniform sample of them."""
-    low, high, size, of = (np.array([n], np.int64) for n in (*found, drawn, items))
+    low, high, size, of = (np.array([n], np.int64) for n in (*positives, drawn, items))
     lower, upper = sized_intervals(low, high, size, of, doubt)
     return int(lower[0]), int(upper[0])
 
@@ -173,7 +173,7 @@ def sample_size(precision: float, half: float, claim: float) -> int:
 def _apart(precision: float, labels: int, claim: float) -> float:
     """Tell how far the bounds lie apart, between those of the two whole numbers of positives next to the share."""
     below = math.floor(precision * labels)
-    found = np.array([below, min(below + 1, labels)], np.int64)
-    lower, upper = sized_intervals(found, found, np.full(2, labels), np.full(2, _ENDLESS), claim)
+    positives = np.array([below, min(below + 1, labels)], np.int64)
+    lower, upper = sized_intervals(positives, positives, np.full(2, labels), np.full(2, _ENDLESS), claim)
     part = precision * labels - below
     return float(np.dot(upper - lower, (1 - part, part)) / _ENDLESS)

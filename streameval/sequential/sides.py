@@ -39,12 +39,12 @@ class ClaimSide:
     needed: float
 
     @staticmethod
-    def of(factor: Int64Array, least: int, blocks: RankBlocks, known: KnownItems, needed: float) -> ClaimSide:
+    def of(factor: Int64Array, least: int, blocks: RankBlocks, known_items: KnownItems, needed: float) -> ClaimSide:
         """The side that Σ factor·label ≥ least; a known item without a label is bad."""
         counts = (factor * blocks.items)[factor > 0].sum()
         side = ClaimSide(abs(factor), factor < 0, 0, needed)
-        block = blocks.find(known.rank, known.judge_class)
-        seen = int((side.mass[block] * side.bad(block, known.label)).sum())
+        block = blocks.find(known_items.rank, known_items.judge_class)
+        seen = int((side.mass[block] * side.bad(block, known_items.label)).sum())
         return replace(side, beta=int(counts) - least + 1 - seen)
 
     def bad(self, block: Int64Array, label: Int8Array) -> Int64Array:
@@ -88,9 +88,9 @@ class Course:
             stakes: Of each round, as `Rates.stakes` gave them.
             at: Which of their η are the side's.
         """
-        rates, share = (_rows([one[name] for one in stakes], left.size) for name in ("rates", "share"))
+        rates, share = (_rows([stake[name] for stake in stakes], left.size) for name in ("rates", "share"))
         q = np.where(side.positive_is_bad, share, 1 - share)
-        eta = _rows([one["eta"][at] for one in stakes], FACTORS.size)
+        eta = _rows([stake["eta"][at] for stake in stakes], FACTORS.size)
         draws = self.block, side.bad(self.block, self.label), self.round
         with small(2 * self.block.size * eta.shape[1] * left.size):
             return factors(draws, (side.mass, left, rates, q, eta))

@@ -38,7 +38,7 @@ class Curves:
     def at(self, ranks: Int64Array) -> FloatArray:
         """Precision at other ranks, of shape (curves, ranks)."""
         where = np.log(ranks)
-        return np.array([np.interp(where, np.log(self.rank), one) for one in self.precision])
+        return np.array([np.interp(where, np.log(self.rank), curve) for curve in self.precision])
 
     def deepest(self, precision: float) -> Int64Array:
         """The deepest rank that has a precision, of each curve; 0 where none has."""
@@ -55,19 +55,21 @@ def grid(first: int, n_items: int) -> Int64Array:
 
 
 def fitted(
-    known: KnownItems, n_items: int, rng: np.random.Generator, bend: float = _BEND, curves: int = CURVES
+    known_items: KnownItems, n_items: int, rng: np.random.Generator, bend: float = _BEND, curves: int = CURVES
 ) -> Curves:
     """Draw curves from Laplace's approximation to what the labels say.
 
     Args:
-        known: Items without a label are left out.
+        known_items: Items without a label are left out.
         n_items: N.
         bend: Standard deviation of second differences of the logit.
         curves: How many.
     """
     knots = max(2, math.ceil(math.log(n_items)) + 1)
-    counts = known.label >= 0
-    mode, curvature = _mode(_hats(known.rank[counts], knots), known.label[counts].astype(float), _prior(knots, bend))
+    counts = known_items.label >= 0
+    mode, curvature = _mode(
+        _hats(known_items.rank[counts], knots), known_items.label[counts].astype(float), _prior(knots, bend)
+    )
     draws = rng.standard_normal((curves, knots))
     coefficients = mode + np.linalg.solve(np.linalg.cholesky(curvature).T, draws.T).T
     ranks = grid(1, n_items)
@@ -77,19 +79,19 @@ def fitted(
     return Curves(ranks, np.cumsum(shares * widths, axis=1) / ranks)
 
 
-def likely_rates(known: KnownItems, blocks: RankBlocks) -> FloatArray:
+def likely_rates(known_items: KnownItems, blocks: RankBlocks) -> FloatArray:
     """Rates of positives by block, of curves that a design counts on (shape (curves, blocks)), in (0, 1).
 
     Blocks that are taken apart know little each, and are drawn to one half: together they would seem to know that the
     long tail of a list holds many positives.
     """
-    return _rates(fitted(known, int(blocks.last[-1]), np.random.default_rng(0)), blocks)
+    return _rates(fitted(known_items, int(blocks.last[-1]), np.random.default_rng(0)), blocks)
 
 
-def forecast_rates(known: KnownItems, blocks: RankBlocks) -> FloatArray:
+def forecast_rates(known_items: KnownItems, blocks: RankBlocks) -> FloatArray:
     """Give the same, of curves that may turn within an e-fold, as real ones do: a forecast has to hold."""
     rng = np.random.default_rng(0)
-    return _rates(fitted(known, int(blocks.last[-1]), rng, _FORECAST_BEND, _FORECAST_CURVES), blocks)
+    return _rates(fitted(known_items, int(blocks.last[-1]), rng, _FORECAST_BEND, _FORECAST_CURVES), blocks)
 
 
 def _rates(curves: Curves, blocks: RankBlocks) -> FloatArray:

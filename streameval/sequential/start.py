@@ -59,17 +59,21 @@ class Start:
 
     def state(self) -> dict[str, Any]:
         """All of it, JSON-ready."""
-        own = {"number": self.number, "first_round": self.first_round, "ranks": self.ranks.tolist()}
-        return own | {"levels": self.level.tolist(), "density": self.density.tolist(), "labels": self.labels.tolist()}
+        scalars = {"number": self.number, "first_round": self.first_round, "ranks": self.ranks.tolist()}
+        return scalars | {
+            "levels": self.level.tolist(),
+            "density": self.density.tolist(),
+            "labels": self.labels.tolist(),
+        }
 
     def sequence(
-        self, drawn: DrawnItems, labels: Int8Array, known: KnownItems, precision: str, claim: float
+        self, drawn: DrawnItems, labels: Int8Array, known_items: KnownItems, precision: str, claim: float
     ) -> FixedSequence:
         """The claims of this draw, less what the labels that there are now withdraw."""
         is_earlier = drawn.table["round"].to_numpy() < self.first_round
         earlier = drawn.table["rank"].to_numpy()[is_earlier]
-        at_first = pilot.joined(KnownItems(known.rank, known.at_plan), earlier, self.labels)
-        now = pilot.joined(known, earlier, labels[is_earlier])
+        at_first = pilot.joined(KnownItems(known_items.rank, known_items.at_plan), earlier, self.labels)
+        now = pilot.joined(known_items, earlier, labels[is_earlier])
         withdrawn = replace(now, planned=at_first.label).withdrawn(1)
         return FixedSequence(self.ranks, at_first, precision, claim * SHARES[self.number], withdrawn)
 

@@ -39,20 +39,20 @@ class Connections:
         elif len(self) > self._most:
             self._close(next(iter(self._strangers if len(self._strangers) > 1 else self._known)))
 
-    def let_in(self, one: LimitedProtocol) -> None:
+    def let_in(self, protocol: LimitedProtocol) -> None:
         """Whoever is at the other end has shown a link."""
-        if one in self._strangers:
-            del self._strangers[one]
-            self._known[one] = None
+        if protocol in self._strangers:
+            del self._strangers[protocol]
+            self._known[protocol] = None
 
-    def went(self, one: LimitedProtocol) -> None:
+    def went(self, protocol: LimitedProtocol) -> None:
         """Count one no more."""
-        self._strangers.pop(one, None)
-        self._known.pop(one, None)
+        self._strangers.pop(protocol, None)
+        self._known.pop(protocol, None)
 
-    def _close(self, one: LimitedProtocol) -> None:
-        self.went(one)
-        one.transport.abort()
+    def _close(self, protocol: LimitedProtocol) -> None:
+        self.went(protocol)
+        protocol.transport.abort()
 
 
 def has_link(request: Request) -> None:
@@ -67,8 +67,8 @@ class LimitedProtocol(H11Protocol):
 
     _limit: asyncio.TimerHandle | None = None
 
-    def __init__(self, connections: Connections, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, connections: Connections, **options: Any) -> None:
+        super().__init__(**options)
         self._all = connections
         self.app_state = {**self.app_state, _LET_IN: lambda: connections.let_in(self)}
 

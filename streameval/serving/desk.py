@@ -31,8 +31,8 @@ def given_twice(tasks: Collection[int], share: float, seed: int) -> set[int]:
     """Tasks that two people are given: each with probability `share`, whatever it shows and whoever has answered."""
     from streameval.kernels.draw import draws
 
-    own = np.uint64(seed % 2**64) ^ _TWICE
-    return {task for task in tasks if float(draws(own ^ np.uint64(task), 1)[0]) / 2.0**64 < share}
+    stream = np.uint64(seed % 2**64) ^ _TWICE
+    return {task for task in tasks if float(draws(stream ^ np.uint64(task), 1)[0]) / 2.0**64 < share}
 
 
 @dataclass
@@ -72,21 +72,21 @@ class Desk:
         new = [task for task in tasks if task not in self.tasks]
         self.tasks |= dict.fromkeys(new)
         self._twice |= {*twice}
-        self._open |= {task: None for task in new if task not in closed and self._wanted(task) > 0}
+        self._open |= {task: None for task in new if task not in closed and self._n_wanted(task) > 0}
 
-    def answered(self, person: str, task: int, answer: str, said: datetime) -> None:
+    def take_answer(self, person: str, task: int, answer: str, moment: datetime) -> None:
         """Take what a person said at a time, and give back what was kept for them."""
         times = self._said_at.setdefault(person, {})
-        if task not in times or said >= times[task]:
+        if task not in times or moment >= times[task]:
             self.answers.setdefault(task, {})[person] = answer
             times.pop(task, None)
-            times[task] = said
+            times[task] = moment
         now = self._clock()
         for (holder, _), page in self._pages.items():
             if holder == person:
                 page.since = now
-                page.tasks = [one for one in page.tasks if one != task]
-        if self._wanted(task) <= 0:
+                page.tasks = [other for other in page.tasks if other != task]
+        if self._n_wanted(task) <= 0:
             self._open.pop(task, None)
         elif task in self.tasks:
             self._open[task] = None
@@ -101,13 +101,13 @@ class Desk:
         self._pages = {name: page for name, page in self._pages.items() if now < page.heard + KEPT}
         mine = self._pages.setdefault((person, tab), _Page(now, now))
         mine.heard = now
-        held = self._held(mine, lambda page: now < page.since + KEPT)
+        held = self._holders(mine, lambda page: now < page.since + KEPT)
         wanted = dict.fromkeys([*mine.tasks, *have])
         before = [task for task in wanted if task in self._open and self._free(task, person, held)][:AHEAD]
         others = (task for task in self._open if task not in before and self._free(task, person, held))
         mine.tasks = [*before, *islice(others, AHEAD - len(before))]
         if not mine.tasks:
-            held = self._held(mine, lambda page: now < min(page.since + KEPT, page.heard + SILENT))
+            held = self._holders(mine, lambda page: now < min(page.since + KEPT, page.heard + SILENT))
             mine.tasks = [*islice((task for task in self._open if self._free(task, person, held)), 1)]
         if not before:
             mine.since = now
@@ -117,7 +117,7 @@ class Desk:
         """Give back what a page has that is closed."""
         self._pages.pop((person, tab), None)
 
-    def awaited(self, person: str) -> bool:
+    def may_come_to(self, person: str) -> bool:
         """Tell whether a task may come to a person later, as others have it now."""
         return any(person not in self.answers.get(task, {}) for task in self._open)
 
@@ -126,11 +126,11 @@ class Desk:
         """Tell how many tasks want an answer."""
         return len(self._open)
 
-    def of(self, person: str) -> list[int]:
+    def answered_tasks(self, person: str) -> list[int]:
         """Tasks that a person has answered, those last whose answers came last."""
         return [*self._said_at.get(person, ())]
 
-    def _held(self, mine: _Page, keeps: Callable[[_Page], bool]) -> dict[int, set[str]]:
+    def _holders(self, mine: _Page, keeps: Callable[[_Page], bool]) -> dict[int, set[str]]:
         """Who has which task on another page, of those that keep what they have."""
         held: dict[int, set[str]] = {}
         for (holder, _), page in self._pages.items():
@@ -141,14 +141,14 @@ class Desk:
 
     def _free(self, task: int, person: str, held: Mapping[int, set[str]]) -> bool:
         holders = held.get(task, set())
-        said = self.answers.get(task, {})
-        return person not in said and person not in holders and len(holders) < self._wanted(task)
+        answers = self.answers.get(task, {})
+        return person not in answers and person not in holders and len(holders) < self._n_wanted(task)
 
-    def _wanted(self, task: int) -> int:
+    def _n_wanted(self, task: int) -> int:
         """Tell how many more people are to answer a task: a third one where two differ."""
-        said: Mapping[str, str] = self.answers.get(task, {})
+        answers: Mapping[str, str] = self.answers.get(task, {})
         wanted = 2 if task in self._twice else 1
-        votes = [one for one in said.values() if one != "skip"]
+        votes = [answer for answer in answers.values() if answer != "skip"]
         if len(votes) == 2 and len({*votes}) == 2:  # also where the second answered only by accident
             wanted = 3
-        return min(wanted, len(self._people)) - len(said)
+        return min(wanted, len(self._people)) - len(answers)

@@ -34,7 +34,7 @@ COUNTS = [
 
 @dataclass(frozen=True)
 class Access:
-    """How the items of a ranking are read: as options of `select`."""
+    """Options of reading the items of a ranking, as of `select`."""
 
     ranking: Any = None
     columns: str | Sequence[str] | None = None
@@ -64,7 +64,7 @@ class PlannedItems:
         facts = {name: getattr(self.fetched, name) for name in COUNTS}
         folder.save_selection(self.plan, self.fetched.table, self.fetched.thresholds, {**facts, "columns": self.names})
 
-    def shown(self, columns: str | Sequence[str] | None, kept: str = "") -> tuple[list[str], dict[str, str]]:
+    def shown_columns(self, columns: str | Sequence[str] | None, kept: str = "") -> tuple[list[str], dict[str, str]]:
         """Columns that tasks show, and those that they do not, with why: see `shown_columns`."""
         return shown_columns(self.plan, self.opened, self.fetched.table, columns, kept)
 
@@ -84,10 +84,10 @@ def planned_items(folder: Study, access: Access) -> PlannedItems:
         read = kind_of(folder.folder).tasks.fetch(folder, plan, opened, (names, access.progress, scans))
     _refuse_other_judge(plan, read.table)
     fetched = replace(read, table=_with_ours(plan, read.table, folder.first_task(plan)))
-    made = PlannedItems(plan, opened, fetched, False, names)
-    made.save(folder)
+    planned = PlannedItems(plan, opened, fetched, False, names)
+    planned.save(folder)
     forget(folder.scans)
-    return made
+    return planned
 
 
 def judged_items(folder: Study, plan: Plan, access: Access) -> tuple[Fetched, pa.Table, dict[str, str]]:
@@ -162,8 +162,8 @@ def shown_columns(
 
     named = listed(columns or ())
     carried = [] if columns is None else [name for name in plan.key_columns if name not in named]
-    asked = table.select(range(table.num_columns - len(carried)))
-    names, left_out = shown_to_people(plan, asked, set(named), opened.rows.index_columns())
+    item_table = table.select(range(table.num_columns - len(carried)))
+    names, left_out = shown_to_people(plan, item_table, set(named), opened.rows.index_columns())
     tells = [name for name, why in left_out.items() if why != ANSWER]
     if tells and not names:
         raise InputError(f"nothing is left to show: {', '.join(tells)} would tell people the ranks of the items{kept}",

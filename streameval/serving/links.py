@@ -43,8 +43,12 @@ class Links:
 
     def person(self, token: str) -> str | None:
         """Whose secret that is; None of nobody who is named now."""
-        found = [one for one in self.people if hmac.compare_digest(self.token(one).encode(), token.encode())]
-        return found[0] if found else None
+        people = [
+            candidate
+            for candidate in self.people
+            if hmac.compare_digest(self.token(candidate).encode(), token.encode())
+        ]
+        return people[0] if people else None
 
     def is_owner(self, token: str) -> bool:
         """Tell whether that is the secret of whoever asked."""

@@ -1,4 +1,4 @@
-"""What a labelling page sends, read: whoever sent it, it is of this form, or refused."""
+"""Messages of labelling pages: whoever sent one, it is of this form, or refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 50  # answers, or tasks, that a page says at once
 
 
 class RefusedError(Exception):
-    """What a page sent cannot be meant."""
+    """Message of a page that cannot be meant."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class SentAnswer:
     ago: float
 
     @classmethod
-    def read(cls, given: Any) -> SentAnswer:
+    def read(cls, message: Any) -> SentAnswer:
         """Read `id`, `task`, `answer`, `note`, `took` and `ago`."""
-        name, label, note = _text(given, "id", 64), _text(given, "answer", 4), _text(given, "note", _LONGEST_NOTE)
-        task, took, ago = (_number(given, key) for key in ("task", "took", "ago"))
+        name, label, note = _text(message, "id", 64), _text(message, "answer", 4), _text(message, "note", _LONGEST_NOTE)
+        task, took, ago = (_number(message, key) for key in ("task", "took", "ago"))
         if not _ID.fullmatch(name) or label not in _LABELS or task != int(task):
             raise RefusedError("an answer has an id, the number of a task, and is 1, 0 or skip")
         return cls(name, int(task), label, note, took, ago)
@@ -66,27 +66,27 @@ class SentWork:
     def read(cls, message: Any) -> SentWork:
         """Read `tab`, `leaving`, `have` and `answers`; a `RefusedError` where they are not of this form."""
         tab = _text(message, "tab", 64)
-        have = tuple(one for one in _list(message, "have") if isinstance(one, int))
-        answers = tuple(SentAnswer.read(one) for one in _list(message, "answers"))
+        have = tuple(entry for entry in _list(message, "have") if isinstance(entry, int))
+        answers = tuple(SentAnswer.read(entry) for entry in _list(message, "answers"))
         return cls(tab, message.get("leaving") is True, have, answers)
 
 
-def _list(given: Mapping[str, Any], name: str) -> list[Any]:
-    value = given.get(name, [])
+def _list(message: Mapping[str, Any], name: str) -> list[Any]:
+    value = message.get(name, [])
     if not isinstance(value, list) or len(value) > _MOST:
         raise RefusedError(f"{name} is a list of {_MOST} at most")
     return value
 
 
-def _text(given: Any, name: str, most: int) -> str:
-    value = given.get(name, "") if isinstance(given, dict) else None
+def _text(message: Any, name: str, most: int) -> str:
+    value = message.get(name, "") if isinstance(message, dict) else None
     if not isinstance(value, str) or len(value) > most:
         raise RefusedError(f"{name} is a text of at most {most:,} characters")
     return value
 
 
-def _number(given: Mapping[str, Any], name: str) -> float:
-    value = given.get(name, 0)
+def _number(message: Mapping[str, Any], name: str) -> float:
+    value = message.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 2**53:
         raise RefusedError(f"{name} is a number that is not negative")
     return value

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streameval.errors import OutsideError, StreamevalError
-from streameval.labelling.exports.page import served
+from streameval.labelling.exports.page import served_page
 from streameval.serving.connections import has_link
 from streameval.serving.messages import RefusedError
 from streameval.serving.owner_page import owner_page
@@ -52,7 +52,7 @@ def application(session: LabellingSession, names: Collection[str] = ("localhost"
         names: That the server goes by, besides addresses of numbers. A site whose name is made to lead here, so that
             its page may read what this server says, is told nothing.
     """
-    page, owner = served(), owner_page()
+    page, owner = served_page(), owner_page()
 
     async def shown(request: Request) -> Response:
         html, policy = owner if request.url.path == "/owner" else page
@@ -81,7 +81,7 @@ def application(session: LabellingSession, names: Collection[str] = ("localhost"
               Route("/api/start", start, methods=["POST"]), Route("/api/work", work, methods=["POST"]),
               Route("/api/owner", state, methods=["POST"])]  # fmt: skip
     handlers: dict[Any, Any] = {HTTPException: _refusal, FileNotFoundError: _missing}
-    return _Headers(Starlette(routes=routes, exception_handlers=handlers), {one.lower() for one in names})
+    return _Headers(Starlette(routes=routes, exception_handlers=handlers), {host.lower() for host in names})
 
 
 class _Headers:

@@ -97,12 +97,12 @@ def asked_of(folder: Study, plan: Plan, items: pa.Table, program: JudgeProgram, 
         InputError: It cannot be run, left items out, or gave answers that cannot be read. All other answers are kept.
         OutsideError: It ended with another status than 0; another process asks; full disk. All answers are kept.
     """
-    asked = view(plan)
-    tasks = task_numbers(asked, first_judged(plan)).tolist()
+    sample = view(plan)
+    tasks = task_numbers(sample, first_judged(plan)).tolist()
     with closing(Journal(folder.labels.folder, 0, NAME)) as journal:
-        studies = [one["se_study"] for one in journal.lines]
+        studies = [line["se_study"] for line in journal.lines]
         refuse_foreign(folder.labels.folder / NAME, studies, plan.study_ids, "remove it, and every item is asked about")
-        answers = _ProgramAnswers(journal, plan.plan_id, dict(zip(tasks, asked.ranks.tolist(), strict=True)), program)
+        answers = _ProgramAnswers(journal, plan.plan_id, dict(zip(tasks, sample.ranks.tolist(), strict=True)), program)
         still = [task not in answers.said for task in items.column("se_task").to_pylist()]
         lines = (dumps(record) for record in records(items.drop_columns(["se_study"]).filter(pa.array(still))))
         trouble: ChildProcessError | None = None
@@ -122,13 +122,13 @@ class _EndedEarlyError(ChildProcessError):
 
 
 class _ProgramAnswers:
-    """What a program has said, on the disk as soon as it is here."""
+    """Answers of a program, written to disk as soon as they arrive."""
 
     def __init__(self, journal: Journal, study: str, ranks: Mapping[int, int], program: JudgeProgram) -> None:
         self._journal, self._study, self._ranks, self._program = journal, study, ranks, program
         self._read, self._bad, self._in_a_row = 0, 0, 0
         self._first = ""
-        self.said = {one["se_task"]: meant_by(one["label"]) for one in journal.lines if one["se_task"] in ranks}
+        self.said = {line["se_task"]: meant_by(line["label"]) for line in journal.lines if line["se_task"] in ranks}
 
     def take(self, lines: Iterable[bytes]) -> None:
         """Keep the answers of some lines; those that cannot be read are counted.
@@ -153,7 +153,7 @@ class _ProgramAnswers:
             self._in_a_row = 0
             new[task] = PageAnswer(str(task), self._study, task, self._ranks[task], label, self._program.annotator, now)
         self._journal.add(list(new.values()))
-        self.said |= {task: meant_by(one.label) for task, one in new.items()}
+        self.said |= {task: meant_by(answer.label) for task, answer in new.items()}
         if self._in_a_row == _MOST_UNREADABLE:
             raise ChildProcessError(f"was stopped: {_MOST_UNREADABLE} of its lines in a row are no answers")
 
@@ -161,20 +161,20 @@ class _ProgramAnswers:
         """Task and answer of a line; a `ValueError` says what is wrong with it."""
         shown = short(printable(line[:200].decode("utf-8", "replace").strip()))
         try:
-            given = json.loads(line, object_pairs_hook=with_keys_once)
+            record = json.loads(line, object_pairs_hook=with_keys_once)
         except RepeatedKeyError as error:
             raise ValueError(f"'{shown}' has {error}") from None
         except (ValueError, RecursionError):
             raise ValueError(f"'{shown}' is no JSON") from None
-        if not isinstance(given, dict) or "se_task" not in given or "label" not in given:
+        if not isinstance(record, dict) or "se_task" not in record or "label" not in record:
             raise ValueError(f"'{shown}' is no object with se_task and label")
-        task, label = _whole(given["se_task"]), given["label"]
+        task, label = _task_number(record["se_task"]), record["label"]
         if not isinstance(task, int) or task not in self._ranks:
-            raise ValueError(f"se_task {short(printable(json.dumps(given['se_task'])))} was not asked about")
-        said = {True: "1", False: "0", None: "skip"}.get(label) if isinstance(label, bool | None) else str(label)
-        if said is None or not (np.isnan(value := meant_by(said)) or 0 <= value <= 1):
+            raise ValueError(f"se_task {short(printable(json.dumps(record['se_task'])))} was not asked about")
+        answer = {True: "1", False: "0", None: "skip"}.get(label) if isinstance(label, bool | None) else str(label)
+        if answer is None or not (np.isnan(value := meant_by(answer)) or 0 <= value <= 1):
             raise ValueError(f"label '{short(printable(str(label)))}' of task {task}; {UNDERSTOOD}")
-        return task, said
+        return task, answer
 
     def refuse_what_is_missing(self, trouble: ChildProcessError | None) -> None:
         """Raise an error unless every item has an answer, and every answer was taken."""
@@ -187,10 +187,10 @@ class _ProgramAnswers:
         raise kind(f"{self._program.name}: {'; '.join(filter(None, [str(trouble or ''), bad, state]))}", _AGAIN)
 
 
-def _whole(task: Any) -> Any:
+def _task_number(task: Any) -> Any:
     """The number of a task that a program wrote as text, or as a float; anything else as it is.
 
-    >>> _whole(" 5000000001"), _whole(5000000001.0), _whole("five")
+    >>> _task_number(" 5000000001"), _task_number(5000000001.0), _task_number("five")
     (5000000001, 5000000001, 'five')
     """
     if isinstance(task, str) and task.strip().isdecimal():
@@ -261,7 +261,7 @@ def _lines(stream: Any) -> Iterator[list[bytes]]:
         *whole, rest = (rest + content).split(b"\n")
         if len(rest) > _LONGEST:
             raise ChildProcessError(f"an answer is longer than {_LONGEST:,} bytes")
-        if found := [line for line in whole if line.strip()]:
-            yield found
+        if complete := [line for line in whole if line.strip()]:
+            yield complete
     if rest.strip():
         yield [rest]

@@ -44,19 +44,19 @@ def bound(host: str, port: int) -> socket.socket:
         if (trouble := outside_trouble(error)) is not None:
             raise trouble from error
         why = (error.strerror or str(error)).partition(" (while")[0]
-        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
-        hint = "--port names another, 0 any" if taken else "--host is an address of this machine, such as 127.0.0.1"
+        is_taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        hint = "--port names another, 0 any" if is_taken else "--host is an address of this machine, such as 127.0.0.1"
         raise InputError(f"{host}:{port}: cannot be listened to ({why})", hint) from error
 
 
 def serve(
-    session: LabellingSession, listening: socket.socket, names: Collection[str], told: Callable[[], None]
+    session: LabellingSession, listening: socket.socket, names: Collection[str], on_start: Callable[[], None]
 ) -> None:
     """Serve until Ctrl-C or SIGTERM, and evaluate what has come since the last evaluation.
 
     Args:
         names: That the server goes by: see `application`.
-        told: Is called when it begins.
+        on_start: Is called when it begins.
 
     Raises:
         StreamevalError: It cannot be evaluated; all answers are in the study.
@@ -74,7 +74,7 @@ def serve(
     try:
         watch.start()
         with suppress(KeyboardInterrupt), held() as arrived:
-            _Server(config, told, arrived).run(sockets=[listening])
+            _Server(config, on_start, arrived).run(sockets=[listening])
         heard.clear()  # it was the way to end: what fails from here on has another reason
     finally:
         over.set()
@@ -89,9 +89,9 @@ def serve(
 class _Server(Server):
     """Says where it is once it hears signals: one that came before would be raised wherever Python happens to be."""
 
-    def __init__(self, config: Config, told: Callable[[], None], arrived: list[int]) -> None:
+    def __init__(self, config: Config, on_start: Callable[[], None], arrived: list[int]) -> None:
         super().__init__(config)
-        self._told, self._arrived = told, arrived
+        self._told, self._arrived = on_start, arrived
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so."""

@@ -16,7 +16,7 @@ from streameval.errors import StreamevalError
 from streameval.kinds import kind_of
 from streameval.labelling.exports import TaskQuestion, unambiguous
 from streameval.labelling.exports.cells import address_or_why, records
-from streameval.labelling.exports.page import asked, cells_of
+from streameval.labelling.exports.page import cells_of, question_facts
 from streameval.serving.desk import AHEAD, Desk, given_twice
 from streameval.serving.items import Access, planned_items
 from streameval.serving.links import Links
@@ -38,7 +38,7 @@ WAIT = "No task for you just now: others have the last ones, or new ones are bei
 
 @dataclass(frozen=True)
 class LatestEvaluation:
-    """Where the study stands by its last evaluation.
+    """State of the study by its last evaluation.
 
     Attributes:
         lines: What is proven so far, in sentences.
@@ -59,7 +59,7 @@ class LatestEvaluation:
 
 @dataclass(frozen=True)
 class _TasksShown:
-    """What people see of the tasks, from one round to the next.
+    """Tasks as people see them, from one round to the next.
 
     Attributes:
         table: Of every task its number and the columns that are shown.
@@ -73,9 +73,9 @@ class _TasksShown:
     names: list[str]
     question: TaskQuestion
 
-    def cells(self, tasks: Sequence[int], known: Collection[int] = ()) -> list[list[Any]]:
+    def cells(self, tasks: Sequence[int], held: Collection[int] = ()) -> list[list[Any]]:
         """Tasks as the page shows them: their number, and a text for each column, or None where that is known."""
-        new = [task for task in tasks if task not in known]
+        new = [task for task in tasks if task not in held]
         rows = self.table.take(pa.array([self.row[task] for task in new], pa.int64()))
         texts = {record["se_task"]: cells_of(record, self.names, self.question, address_or_why)
                  for record in records(rows, self.question.images)}  # fmt: skip
@@ -104,27 +104,33 @@ class LabellingSession:
             self._journal = folder.labels.journal()
             self._forgotten = folder.labels.forgotten_answers()
         self._take_items()
-        for one in self._lines:
-            self._desk.answered(one["annotator"], one["se_task"], one["label"], datetime.fromisoformat(one["time"]))
+        for line in self._lines:
+            self._desk.take_answer(
+                line["annotator"], line["se_task"], line["label"], datetime.fromisoformat(line["time"])
+            )
         self._ask_for_more()
 
     def _take_items(self) -> None:
         """Fetch what is planned by now, and put it on the desk."""
         items = planned_items(self._folder, self._access)
         plan, table = items.plan, items.fetched.table
-        names, left_out = items.shown(self._access.columns)
+        names, left_out = items.shown_columns(self._access.columns)
         # other items may not show that a column follows the order, and what did is not seen again
         self._left_out.update(left_out)
-        stored = [one for one in self._folder.labels.sources() if one.identity != IDENTITY]
+        stored = [source for source in self._folder.labels.sources() if source.identity != IDENTITY]
         elsewhere = tally_stored(self._folder, plan, last_judging(self._folder), stored).answered if stored else None
         numbers = table.column("se_task").to_pylist()
         closed = (
-            {task for task, known in zip(numbers, elsewhere, strict=True) if known} if elsewhere is not None else set()
+            {task for task, is_labelled in zip(numbers, elsewhere, strict=True) if is_labelled}
+            if elsewhere is not None
+            else set()
         )
         ranks = dict(zip(numbers, table.column("rank").to_pylist(), strict=True))
         columns = unambiguous(table.select(["se_task", *(name for name in names if name not in self._left_out)]))
         seen = [name for name in columns.column_names if name != "se_task"]
-        shown = _TasksShown(columns, {task: row for row, task in enumerate(numbers)}, seen, self._asked.among(seen))
+        shown = _TasksShown(
+            columns, {task: row for row, task in enumerate(numbers)}, seen, self._asked.with_columns(seen)
+        )
         order = self._kind.tasks.in_order(plan, table.column("se_task").to_numpy()).tolist()
         twice = given_twice(order, self._share, plan.seed) if self._share else set()
         with self._changing:
@@ -150,15 +156,15 @@ class LabellingSession:
         """Say what a page is told when it opens: who it is for, what is asked, and the last answers of that person."""
         with self._changing:
             shown = self._shown
-            last = self._desk.of(person)[-(AHEAD if shown.question.images else _SHOWN_AGAIN) :]
-            said = {task: self._desk.answers[task][person] for task in last}
-        notes = {one["se_task"]: one["note"] for one in self._lines if one["annotator"] == person}
-        mine = [[*task, said[task[0]], notes.get(task[0], "")] for task in shown.cells(last)]
+            last = self._desk.answered_tasks(person)[-(AHEAD if shown.question.images else _SHOWN_AGAIN) :]
+            answers = {task: self._desk.answers[task][person] for task in last}
+        notes = {line["se_task"]: line["note"] for line in self._lines if line["annotator"] == person}
+        mine = [[*task, answers[task[0]], notes.get(task[0], "")] for task in shown.cells(last)]
         return {
             "who": person,
             "study": self.study,
             "names": shown.names,
-            "question": asked(shown.question),
+            "question": question_facts(shown.question),
             "mine": mine,
         }
 
@@ -174,23 +180,23 @@ class LabellingSession:
         """
         sent = SentWork.read(message)
         answers, refused = self._of_the_study(person, sent.answers)
-        for one in self._journal.add(answers):
+        for answer in self._journal.add(answers):
             with self._changing:
-                self._desk.answered(person, one.task, one.label, one.time)
+                self._desk.take_answer(person, answer.task, answer.label, answer.time)
             self.wanted.set()
         self._ask_for_more()
         with self._changing:
             over, shown = self._standing.over, self._shown
             if sent.leaving:
                 self._desk.leave(person, sent.tab)
-            given = [] if over or sent.leaving else self._desk.hand_out(person, sent.tab, sent.have)
-            waiting = self._desk.awaited(person) or (self._kind.rounds and not over)
-            mine, open_tasks = len(self._desk.of(person)), 0 if over else self._desk.open
+            tasks = [] if over or sent.leaving else self._desk.hand_out(person, sent.tab, sent.have)
+            waiting = self._desk.may_come_to(person) or (self._kind.rounds and not over)
+            mine, open_tasks = len(self._desk.answered_tasks(person)), 0 if over else self._desk.open
             done = len(self._desk.tasks) - self._desk.open
-        state = "open" if given else "answered" if over else "wait" if waiting else "done"
+        state = "open" if tasks else "answered" if over else "wait" if waiting else "done"
         return {
-            "kept": [one.id for one in answers], "refused": refused, "state": state,
-            "tasks": shown.cells(given, sent.have), "names": shown.names,
+            "kept": [answer.id for answer in answers], "refused": refused, "state": state,
+            "tasks": shown.cells(tasks, sent.have), "names": shown.names,
             "message": {"answered": over, "wait": WAIT, "done": DONE}.get(state, ""),
             "counts": {"mine": mine, "open": open_tasks, "done": done},
         }  # fmt: skip
@@ -202,11 +208,11 @@ class LabellingSession:
         lines, standing = self._lines, self._standing
         with self._changing:
             open_tasks, planned = self._desk.open, len(self._desk.tasks)
-        times = (round(datetime.fromisoformat(one["time"]).timestamp() * 1e6) for one in lines)
-        pace = pace_of(zip((one["annotator"] for one in lines), times, strict=True))
-        latest = {(one["annotator"], one["se_task"]): one["label"] for one in lines}
+        times = (round(datetime.fromisoformat(line["time"]).timestamp() * 1e6) for line in lines)
+        pace = pace_of(zip((line["annotator"] for line in lines), times, strict=True))
+        latest = {(line["annotator"], line["se_task"]): line["label"] for line in lines}
         kinds = Counter((name, label == "skip") for (name, _), label in latest.items())
-        last = {one["annotator"]: one["time"] for one in lines}
+        last = {line["annotator"]: line["time"] for line in lines}
         agree = (standing.agreement or {}).get("annotators", {})
         people = [
             {"name": name, "answers": kinds[name, False], "skips": kinds[name, True], "last": last.get(name),
@@ -214,11 +220,11 @@ class LabellingSession:
              "link": f"./#{self.links.token(name)}" if name in self.links.people else ""}
             for name in dict.fromkeys([*self.links.people, *last])
         ]  # fmt: skip
-        notes = [{key: one[key] for key in ("annotator", "se_task", "rank", "note")} for one in lines if one["note"]]
+        notes = [{key: line[key] for key in ("annotator", "se_task", "rank", "note")} for line in lines if line["note"]]
         whole = {key: (standing.agreement or {}).get(key) for key in ("items", "percent", "alpha")}
         return {
             "study": self._folder.folder.resolve().name, "question": self._asked.text, "people": people,
-            "open": open_tasks, "planned": planned, "answers": len(latest), "left_hours": pace.left(open_tasks),
+            "open": open_tasks, "planned": planned, "answers": len(latest), "left_hours": pace.hours_left(open_tasks),
             "lines": standing.lines, "over": standing.over, "evaluation": standing.evaluation, "overlap": self._share,
             "agreement": whole, "trouble": standing.trouble, "notes": notes[-_NOTES:],
             "report": f"report/{self.links.report}" if standing.evaluation else "",
@@ -237,7 +243,7 @@ class LabellingSession:
         with self._telling():
             counted = self.answers
             if self._kind.rounds and counted != self._looked and not self._standing.over:
-                if self._kind.tasks.answered(self._folder, self._plan):
+                if self._kind.tasks.is_answered(self._folder, self._plan):
                     self._become(over=ANSWERED, lines=("The question is answered; the results are being written.",))
                 self._looked = counted
             if self._standing.over or not self._desk.open:
@@ -270,7 +276,7 @@ class LabellingSession:
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
-        """Whatever fails, people go on labelling, and the owner's page says it."""
+        """Report errors on the owner's page instead of raising, so that people go on labelling."""
         try:
             yield
         except StreamevalError as error:
@@ -291,15 +297,19 @@ class LabellingSession:
         kind = self._kind
         with folder.changing():
             rules = rules_of(folder.summary()) if (folder.folder / SUMMARY).exists() else {}
-            found = kind.evaluate(
-                folder, [], {key: one for key, one in rules.items() if key in kind.accepts("evaluate")}
+            result = kind.evaluate(
+                folder, [], {key: option for key, option in rules.items() if key in kind.accepts("evaluate")}
             )
         plan = folder.plan()
-        standing = found.standing(str(folder.folder), folder.folder.resolve().name, plan, kind.planned.subject(plan))
-        over = ANSWERED if kind.rounds and found.summary["outcome"] != "open" else ""
+        standing = result.describe_standing(
+            str(folder.folder), folder.folder.resolve().name, plan, kind.planned.subject(plan)
+        )
+        over = ANSWERED if kind.rounds and result.summary["outcome"] != "open" else ""
         lines = tuple(filter(None, (standing.head, standing.verdict)))
         with self._changing:
-            self._standing = LatestEvaluation(lines, found.evaluation_id, over, found.summary["agreement"], "", counted)
+            self._standing = LatestEvaluation(
+                lines, result.evaluation_id, over, result.summary["agreement"], "", counted
+            )
 
     def _next_round(self) -> None:
         before = self._plan.table.num_rows
@@ -313,14 +323,16 @@ class LabellingSession:
 
     def _of_the_study(self, person: str, sent: Sequence[SentAnswer]) -> tuple[list[PageAnswer], list[list[str]]]:
         """Answers about tasks of this study, and ids of the others, each with why."""
-        now, taken, refused = datetime.now(UTC), [], []
-        for one in sent:
-            rank = self._ranks.get(one.task)
+        now, accepted, refused = datetime.now(UTC), [], []
+        for answer in sent:
+            rank = self._ranks.get(answer.task)
             if rank is None:
-                refused.append([one.name, f"Task {one.task} is none of this study."])
+                refused.append([answer.name, f"Task {answer.task} is none of this study."])
                 continue
-            when, took = now - min(timedelta(milliseconds=one.ago), _LATEST), one.took / 1000
-            taken.append(
-                PageAnswer(one.name, self._plan.plan_id, one.task, rank, one.label, person, when, one.note, took)
+            when, took = now - min(timedelta(milliseconds=answer.ago), _LATEST), answer.took / 1000
+            accepted.append(
+                PageAnswer(
+                    answer.name, self._plan.plan_id, answer.task, rank, answer.label, person, when, answer.note, took
+                )
             )
-        return taken, refused
+        return accepted, refused

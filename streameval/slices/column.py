@@ -1,4 +1,4 @@
-"""Which slice every item of a list is in: one column, read once, kept as a byte per item in a mapped file."""
+"""Column of slices: that of every item of a list, read once, kept as a byte per item in a mapped file."""
 
 from __future__ import annotations
 

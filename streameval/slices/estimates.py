@@ -94,8 +94,8 @@ def _weights(
             continue
         mask = labels.known[part.rows]
         weight[part.rows] += mask
-        pool, taken = _whole_pool(parts, labels), np.searchsorted(part.plan.ranks[mask], inside[:, at], side="right")
-        items = np.diff(inside[:, at] - taken, prepend=0).astype(np.float64)
+        pool, n_drawn = _whole_pool(parts, labels), np.searchsorted(part.plan.ranks[mask], inside[:, at], side="right")
+        items = np.diff(inside[:, at] - n_drawn, prepend=0).astype(np.float64)
         gaps = np.bincount(pool.gap_of(middle), items, pool.rank.size + 1).astype(np.float64)
         weight[np.searchsorted(labels.rank, pool.rank)] += pool.stand_for(gaps, pool.rates())
     return weight

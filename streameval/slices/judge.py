@@ -1,4 +1,4 @@
-"""Which class of a judge every item of a list is in: one column, read once, counted block by block of the draw."""
+"""Column of a judge's classes: that of every item of a list, read once, counted block by block of the draw."""
 
 from __future__ import annotations
 
@@ -73,38 +73,38 @@ class ClassOrder:
 
 
 def class_order(
-    ranking: Ranking, judge: Judge, ends: Int64Array, known: Int64Array, how: tuple[int, int],
+    ranking: Ranking, judge: Judge, ends: Int64Array, known_ranks: Int64Array, how: tuple[int, int],
     progress: Progress = silent,
 ) -> ClassOrder:  # fmt: skip
     """Put items of each range and class in a random order, as many as there is room for, the known ones left out.
 
     Args:
         ends: Last rank of each range; N is the last.
-        known: Ranks in ascending order.
+        known_ranks: Ranks in ascending order.
         how: How many items in all, about, and the seed.
     """
     _refuse_unknown_column(ranking, judge)
     most, seed = how
-    cutoffs = unique(ends, known, np.maximum(known - 1, 1))
+    cutoffs = unique(ends, known_ranks, np.maximum(known_ranks - 1, 1))
     nothing = [np.empty(0, np.int64)] * judge.classes
     with temporary_folder("streameval-work") as folder:
         classes = _read(ranking, judge, folder, progress)
         inside = np.vstack([nothing_inside(judge), locate_slices(ranking, classes, nothing, cutoffs, progress).inside])
-        of_known = np.diff(inside, axis=0)[np.searchsorted(cutoffs, known)].argmax(axis=1).astype(np.int8)
+        of_known = np.diff(inside, axis=0)[np.searchsorted(cutoffs, known_ranks)].argmax(axis=1).astype(np.int8)
         upto = np.vstack([nothing_inside(judge), inside[np.searchsorted(cutoffs, ends) + 1]])
         items = np.diff(upto, axis=0)
         room, rng = shared_out(items.ravel(), most).reshape(items.shape), np.random.default_rng([seed, 0])
         chosen = [[rng.choice(int(n), int(k), replace=False) + 1 for n, k in zip(*column, strict=True)]
                   for column in zip(items.T, room.T, strict=True)]  # fmt: skip
-        wanted = [np.concatenate([one + start for one, start in zip(each, upto[:-1, c], strict=True)])
+        wanted = [np.concatenate([places + start for places, start in zip(each, upto[:-1, c], strict=True)])
                   for c, each in enumerate(chosen)]  # fmt: skip
-        ranks = locate_slices(ranking, classes, [np.sort(one) for one in wanted], ends, progress).rank
+        ranks = locate_slices(ranking, classes, [np.sort(places) for places in wanted], ends, progress).rank
     table = pa.table({
-        "rank": np.concatenate([at[np.argsort(np.argsort(one))] for at, one in zip(ranks, wanted, strict=True)]),
-        "judge_class": np.repeat(np.arange(judge.classes, dtype=np.int8), [one.size for one in wanted]),
-        "place": np.concatenate([np.arange(1, one.size + 1) for each in chosen for one in each]),
+        "rank": np.concatenate([at[np.argsort(np.argsort(places))] for at, places in zip(ranks, wanted, strict=True)]),
+        "judge_class": np.repeat(np.arange(judge.classes, dtype=np.int8), [places.size for places in wanted]),
+        "place": np.concatenate([np.arange(1, places.size + 1) for each in chosen for places in each]),
     })  # fmt: skip
-    return ClassOrder(items, of_known, table.filter(pa.array(~isin(table["rank"].to_numpy(), known))))
+    return ClassOrder(items, of_known, table.filter(pa.array(~isin(table["rank"].to_numpy(), known_ranks))))
 
 
 def nothing_inside(judge: Judge) -> Int64Array:

@@ -123,7 +123,7 @@ def _marks(scan: Scan, located: Sequence[Located]) -> tuple[UInt64Array, list[In
     together = np.concatenate([part.position for part in located])
     position, first, back = np.unique(together, return_index=True, return_inverse=True)
     keys = [part.keys for part in located]
-    key, low = np.concatenate([own.key for own in keys]), np.concatenate([own.low for own in keys])
+    key, low = np.concatenate([words.key for words in keys]), np.concatenate([words.low for words in keys])
     hashes = scan.tie_hashes(position)
     low = low[first] if low.size else low  # scores of most types have one word
     words = OrderWords(key[first], low, hashes, position.view(np.uint64)).matrix
@@ -141,7 +141,7 @@ def _count(
     Not those of every slice up to every mark: 200 slices of 50,000 marks would take 16 GB.
     """
     many = marks.shape[1] + 1
-    flat = np.concatenate([code * many + own for code, own in enumerate(edges)])
+    flat = np.concatenate([code * many + slice_edges for code, slice_edges in enumerate(edges)])
 
     def work(unit: Unit) -> tuple[Int64Array, Int64Array]:
         keys = scan.scores(unit)
@@ -156,7 +156,7 @@ def _count(
     for _, counts in each_unit(work, scan.units, scan.threads, progress):
         rank += counts[0]
         inside += counts[1]
-    ends = np.cumsum([own.size for own in edges])[:-1]
+    ends = np.cumsum([slice_edges.size for slice_edges in edges])[:-1]
     return np.cumsum(rank), [np.cumsum(part) for part in np.split(inside, ends)]
 
 

@@ -64,10 +64,10 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         wanted = [unique(plan.ranks, grid_of(plan)) if scored else plan.ranks for plan in plans]
         cutoffs = list_cutoffs(ranking.n_items)
         placed = locate_slices(ranking, slices, wanted, cutoffs, progress)
-    ranks = [at[np.searchsorted(all_, one.ranks)] for at, all_, one in zip(placed.rank, wanted, plans, strict=True)]
+    ranks = [at[np.searchsorted(all_, plan.ranks)] for at, all_, plan in zip(placed.rank, wanted, plans, strict=True)]
     whole = {"confidence": method.confidence, "budget": method.budget}
-    asked = {**plans[0].parameters, **own_parameters(type(method), whole)}
-    table, notes = join_plans(plans, slices.names, ranks, asked)
+    parameters = {**plans[0].parameters, **own_parameters(type(method), whole)}
+    table, notes = join_plans(plans, slices.names, ranks, parameters)
     items = (slices.names, wanted, placed.rank) if scored else ((), [], [])
     marks = marks_table(
         [*slices.names, *items[0]],
@@ -76,21 +76,23 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         ["cutoff"] * len(slices.names) + ["item"] * len(items[0]),
     )
     remembered = {"by": by, "slices": notes}
-    return Plan(method.name, asked, ranking.n_items, seed, table, description, remembered, located(ranking), marks)
+    return Plan(method.name, parameters, ranking.n_items, seed, table, description, remembered, located(ranking), marks)
 
 
 def _plans(method: Method, slices: Slices, seed: int) -> list[Plan]:
     """Plan every slice as a list of its own."""
     sizes = slices.n_items.tolist()
-    own: list[dict[str, Any]] = [{} for _ in sizes]
+    by_slice: list[dict[str, Any]] = [{} for _ in sizes]
     if method.budget is not None:
         if method.budget < len(sizes):
             raise InputError(f"{method.budget:,} labels for {len(sizes)} slices", "every slice takes at least one")
-        own = [{"budget": share} for share in budgets(method.budget, sizes)]
+        by_slice = [{"budget": share} for share in budgets(method.budget, sizes)]
     if method.confidence is not None:
-        own = [{**parameters, "confidence": slice_confidence(method.confidence, len(sizes))} for parameters in own]
-    made = [changed(method, **parameters) for parameters in own]
-    return [_plan(*each, seed) for each in zip(made, sizes, slices.names, strict=True)]
+        by_slice = [
+            {**parameters, "confidence": slice_confidence(method.confidence, len(sizes))} for parameters in by_slice
+        ]
+    methods = [changed(method, **parameters) for parameters in by_slice]
+    return [_plan(*each, seed) for each in zip(methods, sizes, slices.names, strict=True)]
 
 
 def _plan(method: Method, size: int, name: str, seed: int) -> Plan:
@@ -102,22 +104,22 @@ def _plan(method: Method, size: int, name: str, seed: int) -> Plan:
 
 
 def slice_results(
-    plan: Plan, labels: Labels, known: Mapping[str, Curve], scores: pa.Table | None
+    plan: Plan, labels: Labels, curve_of: Mapping[str, Curve], scores: pa.Table | None
 ) -> tuple[SliceResult, ...]:
     """Curve and metrics of every slice, the largest first; none where the plan has no slices.
 
     Args:
-        known (mapping of name to Curve): Of all slices (`streameval.study.judging.slice_curves`).
+        curve_of (mapping of name to Curve): Of all slices (`streameval.study.judging.slice_curves`).
         scores: `rank`, `score` of the list, where it has them.
     """
     if plan.marks is None:
         return ()
-    made, curves = slice_plans(plan), list(known.values())
+    parts, curves = slice_plans(plan), list(curve_of.values())
     if scores is not None:
-        scored = slice_scores(plan.marks, [part.name for part in made], scores)
+        scored = slice_scores(plan.marks, [part.name for part in parts], scores)
         curves = [curve.with_score(table) for curve, table in zip(curves, scored, strict=True)]
     results = []
-    for part, curve in zip(made, curves, strict=True):
+    for part, curve in zip(parts, curves, strict=True):
         part_labels = part.labels(labels)
         counts = (part_labels.rank.size, int(part_labels.known.sum()), int(np.sum(part_labels.label == 1)))
         results.append(SliceResult(part.name, *counts, curve, curve.table, metrics(curve)))

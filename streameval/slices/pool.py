@@ -66,10 +66,10 @@ def budgets(budget: int, n_items: Sequence[int]) -> list[int]:
     >>> budgets(100, [1_000, 500, 10])
     [45, 45, 10]
     """
-    given = [0] * len(n_items)
+    shares = [0] * len(n_items)
     for left, at in enumerate(sorted(range(len(n_items)), key=lambda at: n_items[at])):
-        given[at] = min(n_items[at], (budget - sum(given)) // (len(n_items) - left))
-    return given
+        shares[at] = min(n_items[at], (budget - sum(shares)) // (len(n_items) - left))
+    return shares
 
 
 def seed_of(seed: int, name: str) -> int:
@@ -119,8 +119,8 @@ def slice_plans(plan: Plan) -> list[SlicePlan]:
     names = [name for name in plan.table.column_names if name not in ("rank", "slice", "slice_rank")]
     parts = []
     for entry, rows in zip(slices, placed, strict=True):
-        taken = plan.table.take(pa.array(rows))
-        table = pa.table({"rank": taken.column("slice_rank"), **{key: taken.column(key) for key in names}})
+        slice_rows = plan.table.take(pa.array(rows))
+        table = pa.table({"rank": slice_rows.column("slice_rank"), **{key: slice_rows.column(key) for key in names}})
         parameters = {**plan.parameters, **entry.parameters}
         if method.confidence is not None:
             parameters["confidence"] = slice_confidence(method.confidence, len(slices))
@@ -151,7 +151,7 @@ def marks_table(
         pyarrow.Table: `slice`, `slice_rank`, `rank`, `is_item`.
     """
     sizes = [some.size for some in rank]
-    made = pa.table(
+    table = pa.table(
         {
             "slice": pa.array(np.repeat(np.array(names, dtype=object), sizes), pa.string()),
             "slice_rank": np.concatenate([np.empty(0, np.int64), *within]),
@@ -159,7 +159,7 @@ def marks_table(
             "is_item": np.repeat(np.array([kind == "item" for kind in kinds], np.bool_), sizes),
         }
     )  # fmt: skip
-    return made.sort_by([("rank", "ascending"), ("slice", "ascending"), ("slice_rank", "ascending")]).combine_chunks()
+    return table.sort_by([("rank", "ascending"), ("slice", "ascending"), ("slice_rank", "ascending")]).combine_chunks()
 
 
 def slice_scores(marks: pa.Table, names: Sequence[str], scores: pa.Table) -> list[pa.Table]:

@@ -96,10 +96,10 @@ class KeyRanges:
             kernels.part_words((keys, read_only(labels), places), self.part, np.uint64(self.shift), edges, words, facts)
         if bins is None:
             return PartedRows(edges, words, facts)
-        beside = np.empty_like(bins)
+        parted_bins = np.empty_like(bins)
         with small(2 * keys.size):
-            kernels.part_beside(keys, places, self.part, edges, bins, beside)
-        return PartedRows(edges, words, facts, beside)
+            kernels.part_beside(keys, places, self.part, edges, bins, parted_bins)
+        return PartedRows(edges, words, facts, parted_bins)
 
 
 @dataclass

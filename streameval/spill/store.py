@@ -171,8 +171,8 @@ class PartRows:
 
     def column(self, name: str) -> AnyArray:
         """A column of them, writable as compiled code expects arrays to be; empty where they have none of that name."""
-        found = list(self._read(name))
-        return np.concatenate(found) if found else np.empty(0, np.uint64)
+        chunks = list(self._read(name))
+        return np.concatenate(chunks) if chunks else np.empty(0, np.uint64)
 
     def table(self) -> pa.Table:
         """Their table; one of no columns where they have none."""

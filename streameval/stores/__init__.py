@@ -1,4 +1,4 @@
-"""Where bytes lie: the local disk, or an object store named by the scheme of a path (`s3://`, `gs://`, `az://`).
+"""Stores of bytes: the local disk, or an object store named by the scheme of a path (`s3://`, `gs://`, `az://`).
 
 ::
 

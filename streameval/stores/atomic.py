@@ -219,7 +219,7 @@ def refuse_address(path: Path, hint: str = "") -> None:
 
 def refuse_taken(path: Path, former: Collection[str] = ()) -> None:
     """Refuse, as the place of a new folder, a file or a folder that holds more than files of some names."""
-    if path.is_dir() and not {one.name for one in path.iterdir()} <= set(former):
+    if path.is_dir() and not {entry.name for entry in path.iterdir()} <= set(former):
         raise InputError(f"{path}: is not empty", "give a new folder, or empty this one")
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file", "give a new folder")
@@ -247,8 +247,8 @@ def parquet(table: pa.Table, facts: Mapping[str, Any]) -> Writer:
     kept = {key: value for key, value in (table.schema.metadata or {}).items() if key != checksum.KEY.encode()}
 
     def write(path: str) -> None:
-        told = json.dumps({"file": os.path.basename(path), **facts}, sort_keys=True)
-        tags = {**kept, b"streameval": told, checksum.KEY.encode(): checksum.BLANK}
+        description = json.dumps({"file": os.path.basename(path), **facts}, sort_keys=True)
+        tags = {**kept, b"streameval": description, checksum.KEY.encode(): checksum.BLANK}
         tagged = table.replace_schema_metadata(tags)
         pq.write_table(tagged, path, compression="zstd", write_page_index=True, write_page_checksum=True)
         checksum.write(path)

@@ -128,13 +128,13 @@ def remove_unfinished(place: str, run: str) -> None:
 
 def _claims(place: str) -> dict[str, dict[str, str] | None]:
     """Who made each claim, by id; None where that cannot be read, or the claim has just been withdrawn."""
-    found: dict[str, dict[str, str] | None] = {}
+    marks: dict[str, dict[str, str] | None] = {}
     for run in sorted(runs_in(path.removeprefix(f"{place}/") for path in walk(place))):
         mark = None
         with suppress(ValueError):
             mark = json.loads(get(_begun(place, run)) or b"null")
-        found[run] = mark if isinstance(mark, dict) else None
-    return found
+        marks[run] = mark if isinstance(mark, dict) else None
+    return marks
 
 
 def _begun(place: str, run: str) -> str:
@@ -144,5 +144,5 @@ def _begun(place: str, run: str) -> str:
 def _ended(run: str, mark: dict[str, str] | None) -> bool:
     if mark is None or run in _at_work:
         return False
-    own = own_mark()
-    return mark == own or is_over(mark)
+    own_process = own_mark()
+    return mark == own_process or is_over(mark)

@@ -1,4 +1,4 @@
-"""How to reach each object store: one function a scheme, with settings and credentials from where they usually are.
+"""Clients of object stores: one function a scheme, with settings and credentials from where they usually are.
 
 Paths name buckets and objects and nothing else. A credential in a path would be kept in plan.json, in logs and in shell
 histories, so it is refused.
@@ -30,9 +30,9 @@ def root_of(path: str) -> tuple[str, str]:
         queries = "queries are of duckdb:, sqlite:// and postgresql://; of another database, export the rows as Parquet"
         stores = f"there are: {', '.join(_CLIENTS)}"
         raise InputError(f"{path}: no store has the scheme '{scheme}'", queries if "#" in path else stores)
-    if asked := re.search(r"\?[A-Za-z_][\w.-]*=", rest):
+    if settings := re.search(r"\?[A-Za-z_][\w.-]*=", rest):
         raise InputError(
-            f"{scheme}://{rest[: asked.start()]}: settings after a '?'",
+            f"{scheme}://{rest[: settings.start()]}: settings after a '?'",
             "give them by the environment, such as AWS_ENDPOINT_URL: a path is kept and shown, and must hold no secret",
         )
     root = rest.split("/", 1)[0]

@@ -49,20 +49,20 @@ class LocalFile:
         if self._whole is not None:
             content = memoryview(self._whole)
             return [content[at : at + size] for at, size in ranges]
-        found, places = self.gather(np.array(ranges, np.int64).reshape(-1, 2))
-        return [found.data[at : at + size] for at, (_, size) in zip(places.tolist(), ranges, strict=True)]
+        memory, places = self.gather(np.array(ranges, np.int64).reshape(-1, 2))
+        return [memory.data[at : at + size] for at, (_, size) in zip(places.tolist(), ranges, strict=True)]
 
     def gather(self, ranges: Int64Array) -> tuple[UInt8Array, Int64Array]:
         """Read many ranges, near ones in one go, into one piece of memory."""
         if self._whole is not None:
             return np.frombuffer(self._whole, np.uint8), ranges[:, 0].copy()
         joined, places = blocks(ranges, _GAP)
-        found = np.empty(int(joined[:, 1].sum()), np.uint8)
-        done = system.read_into(self._handle, found.data, joined.tolist())
+        memory = np.empty(int(joined[:, 1].sum()), np.uint8)
+        done = system.read_into(self._handle, memory.data, joined.tolist())
         self.bytes_read += done
-        found = found[:done]
-        found.flags.writeable = False
-        return found, places
+        memory = memory[:done]
+        memory.flags.writeable = False
+        return memory, places
 
     def advise(self, ranges: Int64Array) -> None:
         """Have the system fetch ranges ahead, many at once."""

@@ -58,11 +58,11 @@ def _version(handle: Any) -> int:
 class ObjectFile:
     """An open object."""
 
-    def __init__(self, store: ObjectStore, found: _Object) -> None:
-        self._store, self._found = store, found
+    def __init__(self, store: ObjectStore, stored: _Object) -> None:
+        self._store, self._found = store, stored
         self._held = HeldRanges()
-        if found.tail:
-            self._held.add(found.size - len(found.tail), found.tail)
+        if stored.tail:
+            self._held.add(stored.size - len(stored.tail), stored.tail)
         self._streamed = (0, 0)
         self.bytes_read = 0
 
@@ -91,9 +91,9 @@ class ObjectFile:
 
     def gather(self, ranges: Int64Array) -> tuple[UInt8Array, Int64Array]:
         """Read many ranges, one after another in memory."""
-        found = self.read([(at, size) for at, size in ranges.tolist()])
-        sizes = np.array([len(piece) for piece in found], dtype=np.int64)
-        return np.frombuffer(b"".join(found), np.uint8), np.cumsum(sizes) - sizes
+        pieces = self.read([(at, size) for at, size in ranges.tolist()])
+        sizes = np.array([len(piece) for piece in pieces], dtype=np.int64)
+        return np.frombuffer(b"".join(pieces), np.uint8), np.cumsum(sizes) - sizes
 
     def advise(self, ranges: Int64Array) -> None:
         """Nothing: the only cache is this process's memory, which is limited."""

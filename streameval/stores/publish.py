@@ -176,18 +176,18 @@ def _refuse_changed(place: str, last: str, former: bytes | None) -> None:
     refuse_taken(place, known(last, former))
 
 
-def refuse_taken(place: str, known: Collection[str]) -> None:
+def refuse_taken(place: str, allowed: Collection[str]) -> None:
     """Refuse a place where anything is but files of known names, and what runs left that did not end."""
     if kind_of(place) == "file":
         raise InputError(f"{place}: is a file", "give a new folder")
-    if foreign(names_in(place), known):
+    if foreign(names_in(place), allowed):
         raise InputError(f"{place}: is not empty", "give a new folder, or empty this one")
 
 
-def foreign(names: Collection[str], known: Collection[str]) -> set[str]:
+def foreign(names: Collection[str], allowed: Collection[str]) -> set[str]:
     """Names that are neither known nor those of a run that has something unfinished there."""
     runs = runs_in(names)
-    return {name for name in names if name not in known and not (runs_in([name]) or _run_of(name) in runs)}
+    return {name for name in names if name not in allowed and not (runs_in([name]) or _run_of(name) in runs)}
 
 
 def clear(place: str, last: str) -> None:

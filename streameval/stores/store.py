@@ -1,4 +1,4 @@
-"""What every store of files offers."""
+"""Interface of a store of files."""
 
 from __future__ import annotations
 

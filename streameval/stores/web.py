@@ -110,9 +110,9 @@ class HuggingFace(WebFiles):
 
         if isinstance(what, str) and (what == "datasets" or not _split(what)[2]):
             return FileInfo(what, FileType.Directory)
-        found = super().get_file_info(what)
-        missing = not isinstance(found, list) and found.type == FileType.NotFound
-        return FileInfo(what, FileType.Directory) if missing and self.below(what) else found
+        info = super().get_file_info(what)
+        missing = not isinstance(info, list) and info.type == FileType.NotFound
+        return FileInfo(what, FileType.Directory) if missing and self.below(what) else info
 
     def below(self, key: str) -> list[Any]:
         """Files below a folder, however many pages list them."""
@@ -123,7 +123,7 @@ class HuggingFace(WebFiles):
         entries = self._pages(
             f"{self._server}/api/{repository}/tree/{quote(revision, safe='')}/{quote(path)}?recursive=true"
         )
-        return [FileInfo(f"{root}/{one['path']}", FileType.File) for one in entries if one["type"] == "file"]
+        return [FileInfo(f"{root}/{entry['path']}", FileType.File) for entry in entries if entry["type"] == "file"]
 
     def _pages(self, address: str | None) -> Iterator[dict[str, Any]]:
         while address is not None:
@@ -138,8 +138,8 @@ class HuggingFace(WebFiles):
     def secrets(self, address: str) -> Mapping[str, str]:
         """The token of the user, for the server that it is for: a list of files may name another for its next page."""
         token = os.environ.get("HF_TOKEN")
-        own = urlsplit(address)[:2] == urlsplit(self._server)[:2]
-        return {"Authorization": f"Bearer {token}"} if token and own else {}
+        is_own_server = urlsplit(address)[:2] == urlsplit(self._server)[:2]
+        return {"Authorization": f"Bearer {token}"} if token and is_own_server else {}
 
 
 def _split(key: str) -> tuple[str, str, str]:
@@ -157,10 +157,10 @@ class WebFile:
         self._files, self._url = files, url
         with files.ask(Request(url, method="HEAD")) as answer:
             self._headers = dict(answer.headers)
-        found = {name.lower(): value for name, value in self._headers.items()}
-        if "content-length" not in found:
+        headers = {name.lower(): value for name, value in self._headers.items()}
+        if "content-length" not in headers:
             raise InputError(f"{url}: its server does not say how long it is", "download it, and give the file")
-        self._size = int(found["content-length"])
+        self._size = int(headers["content-length"])
 
     def size(self) -> int:
         """Bytes of the file."""

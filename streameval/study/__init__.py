@@ -88,7 +88,7 @@ class Study:
 
     @property
     def is_begun(self) -> bool:
-        """Whether something was made of the plan: a selection (and its tasks), labels, results, or a larger plan."""
+        """True once something was made of the plan: a selection (and its tasks), labels, results, or a larger plan."""
         return any((self.folder / name).exists() for name in ("selection.parquet", "votes", "evaluation.json", "plans"))
 
     @property
@@ -103,7 +103,7 @@ class Study:
 
     @property
     def against_copy(self) -> Path:
-        """Where the list was copied to with which this one is compared, if it could not be read where it lies."""
+        """Folder of the copy of the list that this one is compared with, if that could not be read where it lies."""
         return self.folder / AGAINST_COPY
 
     @contextmanager
@@ -246,7 +246,7 @@ class Study:
         """Tell how many items have a row among the labels, whatever it says."""
         if not (self.folder / "votes").exists():
             return 0
-        return len({rank for one in self.labels.sources() for rank in one.table.column("rank").to_pylist()})
+        return len({rank for source in self.labels.sources() for rank in source.table.column("rank").to_pylist()})
 
     def items(self, plan: Plan) -> Items:
         """Give what label tables can be joined by."""

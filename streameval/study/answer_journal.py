@@ -40,7 +40,7 @@ _VALUES = {"1": 1.0, "0": 0.0}
 
 @dataclass(frozen=True)
 class PageAnswer:
-    """What one person said of one task.
+    """Answer of one person to one task.
 
     Attributes:
         id: Of the answer: the same sent again counts once.
@@ -59,10 +59,10 @@ class PageAnswer:
     took: float = 0.0
 
 
-def _line(answer: PageAnswer, given: int) -> bytes:
+def _line(answer: PageAnswer, n_tasks: int) -> bytes:
     plain = {"se_study": answer.study, "se_task": answer.task, "rank": answer.rank, "label": answer.label,
              "annotator": answer.annotator, "time": answer.time.isoformat(), "note": answer.note,
-             "took": round(answer.took, 1), "id": answer.id, "given": given}  # fmt: skip
+             "took": round(answer.took, 1), "id": answer.id, "given": n_tasks}  # fmt: skip
     text = json.dumps(plain, ensure_ascii=False)[:-1]
     return f'{text}, "crc": {_sum(text)}}}\n'.encode("utf-8", "replace")
 
@@ -93,10 +93,10 @@ def _lines(content: bytes) -> Iterator[dict[str, Any]]:
 def votes_of(lines: Sequence[dict[str, Any]]) -> pa.Table:
     """Answers as votes: columns of `streameval.labelling.votes.SCHEMA`."""
     rows = [
-        {"rank": one["rank"], "value": _VALUES.get(one["label"]), "annotator": one["annotator"],
-         "state": "answer" if one["label"] in _VALUES else "skip", "time": datetime.fromisoformat(one["time"]),
-         "row": number, "line": number, "task": one["se_task"], "ours": True}
-        for number, one in enumerate(lines, 1)
+        {"rank": line["rank"], "value": _VALUES.get(line["label"]), "annotator": line["annotator"],
+         "state": "answer" if line["label"] in _VALUES else "skip", "time": datetime.fromisoformat(line["time"]),
+         "row": number, "line": number, "task": line["se_task"], "ours": True}
+        for number, line in enumerate(lines, 1)
     ]  # fmt: skip
     return pa.Table.from_pylist(rows, SCHEMA)
 
@@ -108,12 +108,12 @@ class Journal:
         lines: All answers so far, in the order in which they came.
     """
 
-    def __init__(self, folder: Path, given: int, name: str = NAME) -> None:
+    def __init__(self, folder: Path, n_tasks: int, name: str = NAME) -> None:
         """Open it for adding.
 
         Args:
             folder: `votes/` of a study.
-            given: Number of the source, where these are its first answers.
+            n_tasks: Number of the source, where these are its first answers.
             name: Of the file.
 
         Raises:
@@ -122,23 +122,23 @@ class Journal:
         """
         self._path = folder / name
         atomic.make_folder(folder)
-        self._lock = _locked(folder / f".{name}.lock", self._path)
+        self._lock = _lock_handle(folder / f".{name}.lock", self._path)
         self._file = -1
         self._one_at_a_time = threading.Lock()
         try:
-            self._open(given)
+            self._open(n_tasks)
         except BaseException:  # nobody has it to close
             self.close()
             raise
 
-    def _open(self, given: int) -> None:
+    def _open(self, n_tasks: int) -> None:
         """Open the file, read what is there, and take a line without an end away."""
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o666)
         sync(str(self._path.parent))
         self.lines = read_lines(self._path)
-        self._ids = {(one["annotator"], one["id"]) for one in self.lines}
-        self._last = {(one["annotator"], one["se_task"]): datetime.fromisoformat(one["time"]) for one in self.lines}
-        self._given = self.lines[0]["given"] if self.lines else given
+        self._ids = {(line["annotator"], line["id"]) for line in self.lines}
+        self._last = {(line["annotator"], line["se_task"]): datetime.fromisoformat(line["time"]) for line in self.lines}
+        self._given = self.lines[0]["given"] if self.lines else n_tasks
         content = self._path.read_bytes()
         self._length = content.rfind(b"\n") + 1
         os.ftruncate(self._file, self._length)
@@ -156,15 +156,15 @@ class Journal:
             OutsideError: Full disk and the like; a file that was replaced, removed or written to by others.
         """
         with self._one_at_a_time:
-            new = list({(one.annotator, one.id): one for one in answers
-                        if (one.annotator, one.id) not in self._ids}.values())  # fmt: skip
+            new = list({(answer.annotator, answer.id): answer for answer in answers
+                        if (answer.annotator, answer.id) not in self._ids}.values())  # fmt: skip
             if not new:
                 return []
             new = self._in_order(new)
-            content = b"".join(_line(one, self._given) for one in new)
+            content = b"".join(_line(answer, self._given) for answer in new)
             self._write(content)
-            self._last |= {(one.annotator, one.task): one.time for one in new}
-            self._ids |= {(one.annotator, one.id) for one in new}
+            self._last |= {(answer.annotator, answer.task): answer.time for answer in new}
+            self._ids |= {(answer.annotator, answer.id) for answer in new}
             self.lines += _lines(content)
             return new
 
@@ -222,7 +222,7 @@ class Journal:
         self._file = self._lock = -1
 
 
-def _locked(lock_file: Path, path: Path) -> int:
+def _lock_handle(lock_file: Path, path: Path) -> int:
     """Handle of the lock of a journal; an `OutsideError` where another process holds it."""
     handle = os.open(lock_file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     if lock(handle) == "busy":

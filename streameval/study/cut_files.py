@@ -47,7 +47,7 @@ MANIFEST = "_manifest.json"  # a name without the underscore would be read as Pa
 
 @dataclass(frozen=True)
 class Written:
-    """What `Cut.write` wrote.
+    """Files that `Cut.write` wrote.
 
     Attributes:
         folder: A string where it is the URI of an object store.
@@ -69,7 +69,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Target:
-    """Where the items go, and in which order."""
+    """Place and order of the items to write."""
 
     out: str | os.PathLike[str]
     order: str = "storage"
@@ -94,7 +94,7 @@ class Target:
 
     @property
     def folder(self) -> Path | str:
-        """Give the same as a caller handles it."""
+        """Destination as a Path, or a URI string if remote."""
         return self.place if self.remote else Path(self.place)
 
 
@@ -134,7 +134,12 @@ class Cut(Tabular):
         names = ["precision", "recall", "f1", "yield"]
         sides = {"lower": "{}_lower", "estimate": "{}", "upper": "{}_upper"}
         values = {side: [self.holds.get(form.format(name)) for name in names] for side, form in sides.items()}
-        return pa.table({"metric": names, **{side: pa.array(one, pa.float64()) for side, one in values.items()}})
+        return pa.table(
+            {
+                "metric": names,
+                **{side: pa.array(values_of_side, pa.float64()) for side, values_of_side in values.items()},
+            }
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -171,8 +176,8 @@ class Cut(Tabular):
         return write_items(self, Target(out, order), self._ranking, progress)
 
 
-def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Written:
-    """Write the items of a cut; see `Cut.write`. `given` is the ranking, where it lies in memory."""
+def write_items(cut: Cut, target: Target, in_memory: Any, progress: Progress) -> Written:
+    """Write the items of a cut; see `Cut.write`. `in_memory` is the ranking, where it lies in memory."""
     from streameval.rankings.top_items import read_top
 
     refuse_inside(target, cut.plan)
@@ -182,10 +187,10 @@ def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Wri
         if target.remote:  # a run that was killed at its very end has left what it sent, or what it replaced
             clear(target.place, MANIFEST)
         return there
-    former = _refreshed(cut, target, former)
-    ranking = open_planned(cut.plan, given)
+    former = _earlier_manifest(cut, target, former)
+    ranking = open_planned(cut.plan, in_memory)
     memory = RankingOptions.of(cut.plan).memory * 1e9
-    with read_from_copies(cut.plan), _filled(target, former) as (room, finished, named):
+    with read_from_copies(cut.plan), _fill(target, former) as (room, finished, named):
         items = read_top(ranking, cut.rank, target.order, room, memory)
         sizes: list[int] = []
 
@@ -197,12 +202,12 @@ def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Wri
         files = write_parts(room, items.schema, groups, lambda done: progress(done, cut.rank), keep)
         earlier = None if former is None else str(json.loads(former).get("evaluation_id"))
         names, columns = tuple(map(named, files)), tuple(items.schema.names)
-        made = Written(target.folder, names, cut.rank, columns, sum(sizes), replaced=earlier)
+        written = Written(target.folder, names, cut.rank, columns, sum(sizes), replaced=earlier)
         text = json.dumps(
-            _manifest(cut, target, made, listed(former) if target.remote else []), indent=2, ensure_ascii=False
+            _manifest(cut, target, written, listed(former) if target.remote else []), indent=2, ensure_ascii=False
         )
         (room / MANIFEST).write_text(text + "\n", encoding="utf-8")
-    return made
+    return written
 
 
 def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage") -> tuple[Forecast, list[str]]:
@@ -212,13 +217,13 @@ def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage
     former = get(f"{target.place}/{MANIFEST}")
     if already_written(cut, target, former) is not None:
         return Forecast(), []
-    _refreshed(cut, target, former)
+    _earlier_manifest(cut, target, former)
     ranking = open_planned(cut.plan)
     return forecast_top(ranking, cut.rank), [f"{target.place}/part-*.parquet", f"{target.place}/{MANIFEST}"]
 
 
 @contextmanager
-def _filled(target: Target, former: bytes | None) -> Iterator[tuple[Path, Callable[[str], None], Callable[[str], str]]]:
+def _fill(target: Target, former: bytes | None) -> Iterator[tuple[Path, Callable[[str], None], Callable[[str], str]]]:
     """Fill the target: a local folder to write to, whom to tell of a file that is whole, and the name it then has."""
     if target.remote:
         with staged(target.place, MANIFEST, former) as sender:
@@ -247,17 +252,17 @@ def _names(target: Target) -> set[str]:
     return names_in(target.place) if target.remote else set(os.listdir(target.place))
 
 
-def _refreshed(cut: Cut, target: Target, manifest: bytes | None) -> bytes | None:
+def _earlier_manifest(cut: Cut, target: Target, manifest: bytes | None) -> bytes | None:
     """Return the manifest of an earlier cut of the same question; refuse a place that holds anything else.
 
     What runs left on a store that did not end is no obstacle.
     """
-    own = manifest if _is_own(cut, target, manifest) else None
+    ours = manifest if _is_own(cut, target, manifest) else None
     if target.remote:
-        refuse_taken(target.place, known(MANIFEST, own))
+        refuse_taken(target.place, known(MANIFEST, ours))
     else:
-        atomic.refuse_taken(Path(target.place), known(MANIFEST, own))
-    return own
+        atomic.refuse_taken(Path(target.place), known(MANIFEST, ours))
+    return ours
 
 
 def _is_own(cut: Cut, target: Target, manifest: bytes | None) -> bool:
@@ -281,23 +286,23 @@ def _identity(cut: Cut, target: Target) -> dict[str, Any]:
     }
 
 
-def _manifest(cut: Cut, target: Target, made: Written, former: list[str]) -> dict[str, Any]:
+def _manifest(cut: Cut, target: Target, written: Written, former: list[str]) -> dict[str, Any]:
     return {
         "study": str(cut.study),
         **_identity(cut, target),
-        "bytes": made.bytes,
-        "columns": list(made.columns),
-        "files": list(made.files),
+        "bytes": written.bytes,
+        "columns": list(written.columns),
+        "files": list(written.files),
         "command": _command(cut, target),
-        **({} if made.replaced is None else {"replaced_evaluation": made.replaced, "replaces": former}),
+        **({} if written.replaced is None else {"replaced_evaluation": written.replaced, "replaces": former}),
     }
 
 
 def _command(cut: Cut, target: Target) -> str:
-    given = [(flag(name), value) for name, value in cut.asked.items() if name != "cutoff"]
-    asked = [cut.asked["cutoff"], *(part for pair in given for part in pair)]
+    options = [(flag(name), value) for name, value in cut.asked.items() if name != "cutoff"]
+    words = [cut.asked["cutoff"], *(part for pair in options for part in pair)]
     study = os.fspath(cut.study.resolve())
-    return shlex.join(["streameval", "cut", study, *asked, "--out", target.place, "--order", target.order])
+    return shlex.join(["streameval", "cut", study, *words, "--out", target.place, "--order", target.order])
 
 
 def refuse_inside(target: Target, plan: Plan) -> None:

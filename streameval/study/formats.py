@@ -1,4 +1,4 @@
-"""What plan.json and evaluation.json say of themselves: the kind of study, and the number of their format."""
+"""Marks of plan.json and evaluation.json: the kind of study, and the number of their format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNNAMED = {"plan.json": 1, "evaluation.json": 0}
 _KINDS = {("exact", False): "labelled_list", ("exact", True): "rankings", ("top_items", True): "drawn_rankings"}
 
 
-def marked(kind: str) -> dict[str, Any]:
+def format_mark(kind: str) -> dict[str, Any]:
     """Say what a file says of itself."""
     return {"kind": kind, "format": FORMAT}
 
@@ -32,16 +32,16 @@ def read_header(path: Path, hint: str) -> dict[str, Any]:
         FileNotFoundError, StudyError, OutsideError: As `read_json`; also a file of another format.
     """
     header = read_json(path, hint)
-    file_format, made = header.get("format", _UNNAMED[path.name]), f"streameval {header.get('version')}"
+    file_format, writer = header.get("format", _UNNAMED[path.name]), f"streameval {header.get('version')}"
     if file_format < FORMAT:
         again = f"evaluate {shlex.quote(str(path.parent))}" if (path.parent / "plan.json").exists() else ""
-        raise StudyError(f"{path}: {made} wrote it, in an earlier format than is read now",
+        raise StudyError(f"{path}: {writer} wrote it, in an earlier format than is read now",
                          f"run `streameval {again}`: it keeps every label" if again else
                          "run `streameval exact` again, into this folder")  # fmt: skip
     if file_format > FORMAT:
-        raise StudyError(f"{path}: {made} wrote format {file_format}, and this version reads format {FORMAT}",
-                         f"use {made}, or {hint}")  # fmt: skip
-    return {**marked(_kind(header)), **header}
+        raise StudyError(f"{path}: {writer} wrote format {file_format}, and this version reads format {FORMAT}",
+                         f"use {writer}, or {hint}")  # fmt: skip
+    return {**format_mark(_kind(header)), **header}
 
 
 def read_kind(path: Path) -> tuple[str, Mapping[str, Any]]:

@@ -33,7 +33,7 @@ _HINT = "name another file, or restore this one"
 
 @dataclass(frozen=True)
 class Settings:
-    """What a history asks of every study.
+    """Question that a history asks of every study.
 
     Attributes:
         measure: What is watched, and perhaps a condition: `precision@score:0.7 >= 0.9`, `gain@10000 > 0`.
@@ -58,13 +58,13 @@ class Settings:
 
 
 class Entry(Protocol):
-    """What one study says, in its place in a history."""
+    """Estimate of one study, in its place in a history."""
 
     def as_row(self) -> dict[str, Any]:
         """Columns of the history that it fills in by itself."""
 
-    def after(self, row: Mapping[str, Any]) -> Entry:
-        """The same in the place of a row of the same study with fewer labels; a `StudyError` where it does not fit."""
+    def replacing(self, row: Mapping[str, Any]) -> Entry:
+        """Replace the row of the same study with fewer labels; a `StudyError` where it does not fit."""
 
 
 class WatchedStudy(Protocol):
@@ -94,7 +94,7 @@ class WatchedStudy(Protocol):
     def refuse_without_probability(self) -> None:
         """Raise a `StudyError` where its bounds promise nothing, or what they promise is no matter of chance."""
 
-    def at(self, settings: Settings, error: float) -> Entry:
+    def estimate(self, settings: Settings, error: float) -> Entry:
         """Give what its labels say of what is watched, with bounds that hold with probability 1 - error."""
 
 
@@ -152,7 +152,9 @@ class History(Tabular, ABC):
     def facts(self) -> dict[str, Any]:
         """JSON-ready values: what was asked and came out; rows without what only the history itself reads."""
         kept = [
-            one.name for one in self.schema if not pa.types.is_nested(one.type) and not pa.types.is_binary(one.type)
+            column.name
+            for column in self.schema
+            if not pa.types.is_nested(column.type) and not pa.types.is_binary(column.type)
         ]
         rows = [{name: _plain(value) for name, value in row.items()} for row in self.table.select(kept).to_pylist()]
         return {"settings": self.settings.as_dict(), "outcome": self.outcome, "added": [*map(_plain, self.added)],
@@ -160,12 +162,12 @@ class History(Tabular, ABC):
 
     @staticmethod
     @abstractmethod
-    def watched(question: Question) -> str:
+    def watched_text(question: Question) -> str:
         """The text of what is watched; an `InputError` where studies of this kind bound no such thing."""
 
     @staticmethod
     @abstractmethod
-    def taken(day: date | None, folder: str) -> WatchedStudy:
+    def read_study(day: date | None, folder: str) -> WatchedStudy:
         """Read a study; `day` is what stands before its folder."""
 
     @property
@@ -175,7 +177,7 @@ class History(Tabular, ABC):
 
     @property
     def outcome(self) -> Outcome | None:
-        """What is proven against the condition; "waiting" where the call ended at a study whose labels are not all in.
+        """Outcome proven against the condition; "waiting" where the call ended at a study whose labels are not all in.
 
         What is proven to fail, fails whatever else is awaited.
         """
@@ -197,7 +199,7 @@ class History(Tabular, ABC):
         """The row of a study, from 0, None where there is none yet; a `StudyError` where it cannot have one."""
 
     @abstractmethod
-    def called(self, row: Mapping[str, Any]) -> str:
+    def row_name(self, row: Mapping[str, Any]) -> str:
         """Say how a row is called in messages."""
 
     def with_study(self, at: int, new: Entry) -> History:
@@ -208,7 +210,7 @@ class History(Tabular, ABC):
         return replace(self, table=pa.Table.from_pylist(rows, self.schema), added=(*self.added, row[self.key]))
 
     @abstractmethod
-    def told(self, before: History, given: Sequence[WatchedStudy]) -> History:
+    def with_call(self, before: History, studies: Sequence[WatchedStudy]) -> History:
         """With what one call did, which found the history as it was before, and was given some studies."""
 
     def writer(self) -> atomic.Writer:

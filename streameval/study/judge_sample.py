@@ -63,15 +63,15 @@ def read_answers(folder: Study, plan: Plan, sources: Sequence[Any], columns: Lab
     """
     path = folder.folder / "judge_items.parquet"
     items = Items(read_table(path, "run `streameval select --export` again").table) if path.exists() else Items()
-    asked = view(plan)
-    answers = np.full(asked.ranks.size, np.nan)
+    sample = view(plan)
+    answers = np.full(sample.ranks.size, np.nan)
     for source in sources:
         with copied(source) as place:
-            votes = read_votes(place, asked, items, columns)
+            votes = read_votes(place, sample, items, columns)
         _refuse_strangers(votes)
         table = votes.table.filter(pa.array([state == "answer" for state in votes.table.column("state").to_pylist()]))
         _refuse_no_shares(votes, table)
-        at, value = np.searchsorted(asked.ranks, table.column("rank").to_numpy()), table.column("value").to_numpy()
+        at, value = np.searchsorted(sample.ranks, table.column("rank").to_numpy()), table.column("value").to_numpy()
         before = answers[at]
         answers[at] = value
         differ = np.flatnonzero((answers[at] != value) | (~np.isnan(before) & (before != value)))
@@ -100,14 +100,16 @@ def _refuse_strangers(votes: Votes) -> None:
         )
 
 
-def refuse_other_answers(folder: Study, plan: Plan, said: FloatArray) -> None:
+def refuse_other_answers(folder: Study, plan: Plan, answers: FloatArray) -> None:
     """Refuse answers that differ from those that were frozen."""
-    before = plan.judge_sample.column("judge").to_numpy(zero_copy_only=False) if plan.judge_sample is not None else said
-    then, now = ~np.isnan(before), ~np.isnan(said)
+    before = (
+        plan.judge_sample.column("judge").to_numpy(zero_copy_only=False) if plan.judge_sample is not None else answers
+    )
+    then, now = ~np.isnan(before), ~np.isnan(answers)
     changes = {
         "had no answer then": now & ~then,
         "have none now": then & ~now,
-        "have another": then & now & (before != said),
+        "have another": then & now & (before != answers),
     }
     differences = [f"{int(np.sum(items)):,} items {what}" for what, items in changes.items() if np.any(items)]
     if differences:

@@ -62,8 +62,8 @@ def last_judging(folder: Study) -> Judging:
 def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[Given]) -> Tallied:
     """Count the stored votes; rows that sources counted without listing them are in the account too."""
     tallied = tally(plan, rows_of(stored), judging.rule, judging.prefer, folder.extra_tasks())
-    unplanned = sum(one.facts["unplanned"] for one in stored)
-    account = with_unlisted(tallied.labels.account, [one.facts["unlisted"] for one in stored], unplanned)
+    unplanned = sum(source.facts["unplanned"] for source in stored)
+    account = with_unlisted(tallied.labels.account, [source.facts["unlisted"] for source in stored], unplanned)
     return replace(tallied, labels=replace(tallied.labels, account=account))
 
 
@@ -73,7 +73,7 @@ def recount(folder: Study, plan: Plan) -> Tallied:
 
 
 def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
-    """Say what may have come in twice, or for want of names counts for nothing, JSON-ready.
+    """Report suspected duplicate files and conflicting anonymous files, JSON-ready.
 
     Returns:
         dict: `given_twice`: of each file that says nothing but what others say `id`, `source`, `others` (their names,
@@ -82,29 +82,29 @@ def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
     """
     if len(stored) < 2:
         return {"given_twice": [], "nameless": None}
-    files = {one.facts["given"]: one for one in stored}
+    files = {file.facts["given"]: file for file in stored}
     names = dict(zip(files, told_apart(stored), strict=True))
     by_hand = answers_by_hand(rows)
     twice = given_twice(by_hand)
-    unnamed = nameless(rows, by_hand, [one.given for one in twice])
+    unnamed = nameless(rows, by_hand, [suspect.given for suspect in twice])
     return {
         "given_twice": [
-            {"id": _first_reading(one, files).identity, "source": names[one.given],
-             "others": [names[other] for other in one.others], "answers": one.answers}
-            for one in twice
+            {"id": _first_reading(suspect, files).identity, "source": names[suspect.given],
+             "others": [names[other] for other in suspect.others], "answers": suspect.answers}
+            for suspect in twice
         ],
-        "nameless": unnamed and {"sources": [files[one].facts["source"] for one in unnamed.given],
-                                 "ids": [files[one].identity for one in unnamed.given],
+        "nameless": unnamed and {"sources": [files[suspect].facts["source"] for suspect in unnamed.given],
+                                 "ids": [files[suspect].identity for suspect in unnamed.given],
                                  "items": unnamed.items, "answers": unnamed.lost},
     }  # fmt: skip
 
 
 def _first_reading(twice: Twice, files: Mapping[int, Given]) -> Given:
     """Tell which of the files is not to count: the former reading, where one file was read again with other words."""
-    own = files[twice.given]
-    former = [files[one] for one in twice.others if one < twice.given
-              and files[one].facts["content"] == own.facts["content"]]  # fmt: skip
-    return former[0] if former else own
+    file = files[twice.given]
+    former = [files[number] for number in twice.others if number < twice.given
+              and files[number].facts["content"] == file.facts["content"]]  # fmt: skip
+    return former[0] if former else file
 
 
 def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
@@ -157,10 +157,10 @@ def _of_right_labels(curve: Curve) -> Curve:
     if not condition or not findings or not curve.proves or curve.claim.coverage == "exact":
         return curve
     first = findings[0]
-    said: str = f"{first} Every label is taken to be right."
+    sentence: str = f"{first} Every label is taken to be right."
     if isinstance(first, Promise) and curve.claim.coverage != "conditional":
-        said = first.only(condition)
-    return curve.with_findings((said, *findings[1:]))
+        sentence = first.only(condition)
+    return curve.with_findings((sentence, *findings[1:]))
 
 
 def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) -> dict[str, Any]:

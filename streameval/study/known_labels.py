@@ -47,11 +47,11 @@ class KnownLabels:
     items: KnownItems = field(default_factory=KnownItems.nothing)
 
     @staticmethod
-    def among(options: Sequence[Any]) -> KnownLabels:
+    def from_options(options: Sequence[Any]) -> KnownLabels:
         """Give those that options of a plan name; none where `ReuseOptions` are not among them."""
-        given = next((one for one in options if isinstance(one, ReuseOptions)), ReuseOptions())
-        columns = LabelColumns(on=given.on, label=given.label or "label")
-        return KnownLabels(given.reuse, columns, given.labels_unseen_by_model)
+        reuse = next((group for group in options if isinstance(group, ReuseOptions)), ReuseOptions())
+        columns = LabelColumns(on=reuse.on, label=reuse.label or "label")
+        return KnownLabels(reuse.reuse, columns, reuse.labels_unseen_by_model)
 
     @contextmanager
     def at_hand(self) -> Iterator[KnownLabels]:
@@ -64,9 +64,9 @@ class KnownLabels:
     @property
     def study(self) -> Study | None:
         """The study whose labels they are; None where they lie elsewhere."""
-        given = self._given
-        there = isinstance(given, str | os.PathLike) and os.path.isfile(os.path.join(given, "plan.json"))
-        return Study(Path(given)) if there else None
+        place = self._given
+        there = isinstance(place, str | os.PathLike) and os.path.isfile(os.path.join(place, "plan.json"))
+        return Study(Path(place)) if there else None
 
     @property
     def _given(self) -> Any:
@@ -108,8 +108,8 @@ class KnownLabels:
         from streameval.labelling.match_items import Items
         from streameval.labelling.reading import read_votes
 
-        found = read_votes(self.source, plan, Items(items), self.columns)
-        return found if self.origin is None else found.at(self.origin)
+        joined = read_votes(self.source, plan, Items(items), self.columns)
+        return joined if self.origin is None else joined.from_origin(self.origin)
 
     def taken_over(self, plan: Plan, ranking: Ranking) -> Votes | None:
         """Give the labels of planned items, which nobody has to be asked for.
@@ -126,12 +126,12 @@ class KnownLabels:
         keys = ranking.fetch(plan.ranks, list(on)).table.columns[-len(on) :]
         items = pa.table({"rank": plan.ranks, **dict(zip(on, keys, strict=True))})
         try:
-            found = self.votes(plan, items)
+            votes = self.votes(plan, items)
         except NothingMetError:
             if self.study is None:
                 raise
             return None
-        return replace(found, table=_one_each(found, items), reused=True)
+        return replace(votes, table=_one_each(votes, items), reused=True)
 
 
 def _one_each(votes: Votes, items: pa.Table) -> pa.Table:
@@ -160,7 +160,9 @@ def _labels_of(study: Study, on: Sequence[str]) -> pa.Table:
     if missing := [name for name in on if name not in selection.column_names]:
         what = f"{study.folder}: its items have no column '{missing[0]}'"
         raise InputError(what, "join by one that they have: --on COL")
-    items = selection.select(["rank", *on]).join(_evaluated(study), "rank", join_type="left outer").sort_by("rank")
+    items = (
+        selection.select(["rank", *on]).join(_labels_of_study(study), "rank", join_type="left outer").sort_by("rank")
+    )
     labels = items.select([*on, "label"])
     source = _source_of(study)
     return labels if source is None else labels.append_column("source", pa.repeat(source, labels.num_rows))
@@ -168,13 +170,13 @@ def _labels_of(study: Study, on: Sequence[str]) -> pa.Table:
 
 def _source_of(study: Study) -> str | None:
     """Say what a column `source` says of all answers that a study has, where nothing disputes these."""
-    said = rows_of(study.labels.sources()).column("source").unique().to_pylist()
-    if len(said) != 1 or not (study.folder / SUMMARY).exists() or study.summary()["claim"]["about"] != TRUTH:
+    sources = rows_of(study.labels.sources()).column("source").unique().to_pylist()
+    if len(sources) != 1 or not (study.folder / SUMMARY).exists() or study.summary()["claim"]["about"] != TRUTH:
         return None
-    return said[0]  # type: ignore[no-any-return]  # text, or null
+    return sources[0]  # type: ignore[no-any-return]  # text, or null
 
 
-def _evaluated(study: Study) -> pa.Table:
+def _labels_of_study(study: Study) -> pa.Table:
     """`rank` and `label` of every planned item, whatever kind of study it is; no row before the first evaluation."""
     from streameval.study.results import EVALUATE, read_tables
 

@@ -45,7 +45,7 @@ def materialize(
         with folder.planning():
             finish_replacing(place)
     with open_list(ranking, kind, options) as unread:
-        planned = _planned(folder, place)
+        planned = _planned_copy(folder, place)
         if planned is not None:
             _refuse_other_content(folder, planned, unread)
         if not _is_copied(unread, place, planned):
@@ -55,7 +55,7 @@ def materialize(
     return str(place)
 
 
-def _planned(folder: Study, place: Path) -> Copied | None:
+def _planned_copy(folder: Study, place: Path) -> Copied | None:
     """Give the list whose copy belongs in a place; None while nothing was made of the plan, so that any may.
 
     Raises:
@@ -90,8 +90,8 @@ def _refuse_other_content(folder: Study, planned: Copied, unread: Unread) -> Non
 def _is_copied(unread: Unread, place: Path, planned: Copied | None) -> bool:
     """Tell whether a place holds the copy of a source, as it was written, and no row has to be read to know that."""
     record = record_of(place)
-    known = record is not None and unread.content is not None and record["content"] == unread.content
-    return known and (planned is None or planned.is_there())
+    is_same = record is not None and unread.content is not None and record["content"] == unread.content
+    return is_same and (planned is None or planned.is_there())
 
 
 def _copy(folder: Study, unread: Unread, place: Path, planned: Copied | None, progress: Progress) -> None:
@@ -102,7 +102,7 @@ def _copy(folder: Study, unread: Unread, place: Path, planned: Copied | None, pr
     """
     room = place.with_name(f".{place.name}.part")
     write_copy(unread, room, progress, OF_FEW_VALUES if planned is None else planned.dictionaries)
-    planned = _planned(folder, place)
+    planned = _planned_copy(folder, place)
     if planned is not None and fingerprint_of(room) != planned.fingerprint:
         shutil.rmtree(room)
         raise StudyError(f"{unread.name}: gives other rows, or another order, than when {folder.folder} was planned",

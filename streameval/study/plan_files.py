@@ -24,7 +24,7 @@ from streameval.methods.stage_text import stages_typed
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_json, unusable
-from streameval.study.formats import marked, read_header
+from streameval.study.formats import format_mark, read_header
 from streameval.text import short
 from streameval.types import SIDE_TABLES, Plan
 
@@ -149,7 +149,7 @@ def file_names(plan: Plan) -> list[str]:
 
 def _copies(location: Mapping[str, Any]) -> dict[str, str]:
     """Lists that a study holds a copy of: how its location calls them, and the folder."""
-    return {place: name for told, (place, name) in _COPIES.items() if told in location}
+    return {place: name for key, (place, name) in _COPIES.items() if key in location}
 
 
 def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]:
@@ -157,7 +157,7 @@ def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]
     copied = {place: [name] for place, name in _copies(plan.location).items()}
     header = {
         "plan_id": plan.plan_id,
-        **marked(plan.kind),
+        **format_mark(plan.kind),
         **plan.header(),
         "location": {**plan.location, **copied},
         "version": __version__,
@@ -188,23 +188,23 @@ def _ids(folder: Path) -> Iterator[object]:
 
 def difference(there: Plan, new: Plan) -> str:
     """Say what two plans differ in, as it was then and is now: the first few things, and how many more."""
-    old, now = _described(there), _described(new)
-    keys = [key for key in {**now, **old} if _said(old.get(key)) != _said(now.get(key))]
-    changes = [f"{_named(key, old.get(key))} then, {_said(now.get(key))} now" for key in keys[:_DIFFERENCES]]
+    old, now = _plan_facts(there), _plan_facts(new)
+    keys = [key for key in {**now, **old} if _value_text(old.get(key)) != _value_text(now.get(key))]
+    changes = [f"{_list_name(key, old.get(key))} then, {_value_text(now.get(key))} now" for key in keys[:_DIFFERENCES]]
     more = [f"and {len(keys) - _DIFFERENCES:,} more"] if len(keys) > _DIFFERENCES else []
     return "; ".join([*changes, *more]) or "its ranks differ"
 
 
-def _described(plan: Plan) -> dict[str, Any]:
+def _plan_facts(plan: Plan) -> dict[str, Any]:
     """Say what was asked for, and of which list, by the names that options have."""
     stages = {"stages": stages_typed(plan.parameters), "growing": None, "adaptive": None}
-    asked = {key.replace("_", "-"): value for key, value in {**plan.parameters, **stages}.items()}
-    asked |= {key: plan.notes[key] for key in _NOTES if key in plan.notes}
-    asked |= _judge_of(plan.notes) | {key: value for key, value in plan.ranking.items() if key not in _OF_THE_ORDER}
+    options = {key.replace("_", "-"): value for key, value in {**plan.parameters, **stages}.items()}
+    options |= {key: plan.notes[key] for key in _NOTES if key in plan.notes}
+    options |= _judge_of(plan.notes) | {key: value for key, value in plan.ranking.items() if key not in _OF_THE_ORDER}
     column = plan.ranking.get("score") or plan.notes.get("score")
     ascending = plan.ranking.get("ascending") or plan.notes.get("ascending")
     order = "stored order" if column is None else f"order by `{column}`{' ascending' * bool(ascending)}"
-    whole = {"order": order, "method": plan.method, **asked, "items": f"{plan.n_items:,}", "seed": str(plan.seed)}
+    whole = {"order": order, "method": plan.method, **options, "items": f"{plan.n_items:,}", "seed": str(plan.seed)}
     return {key: value for key, value in whole.items() if value not in (None, [], (), "refuse")}  # defaults
 
 
@@ -214,16 +214,16 @@ def _judge_of(notes: Mapping[str, Any]) -> dict[str, Any]:
     return {"judge": judge.get("column"), "classes of the judge": judge.get("thresholds")}
 
 
-def _named(name: str, value: Any) -> str:
+def _list_name(name: str, value: Any) -> str:
     if name == "order":
         return str(value)
-    return f"no {name}" if value is None else f"{name} {_said(value)}"
+    return f"no {name}" if value is None else f"{name} {_value_text(value)}"
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """A value of a plan as people read it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return " and ".join(map(_said, value))
+        return " and ".join(map(_value_text, value))
     return "none" if value is None else short(str(value))

@@ -70,18 +70,18 @@ def items_at(order: ByScore | None, score: Any) -> int:
     return count_at_score(order, score)
 
 
-def score_at(plan: Plan, rank: int, ranking: Any = None, known: Any = None) -> Any:
+def score_at(plan: Plan, rank: int, ranking: Any = None, known_score: Any = None) -> Any:
     """Score of the item at a rank, as text where it is no finite number.
 
     Args:
-        known: The score, where it is kept: the list is not opened.
+        known_score: The score, where it is kept: the list is not opened.
 
     Returns:
         None where the order has no scores, or the list lies in memory and was not given.
     """
     if plan.ranking.get("score") is None:
         return None
-    score = known
+    score = known_score
     if score is None and (ranking is not None or plan.location.get("source") is not None):
         opened = open_planned(plan, ranking)
         with read_from_copies(plan):

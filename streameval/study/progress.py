@@ -1,4 +1,4 @@
-"""How far the labelling of a study has come."""
+"""Progress of labelling a study."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN = 40  # strata
 
 @dataclass(frozen=True)
 class LabellingProgress(Tabular):
-    """How far the labelling has come.
+    """Progress of the labelling.
 
     Attributes:
         account (mapping of str to int): As `evaluate` gives it.
@@ -76,29 +76,29 @@ def progress_of(
     return LabellingProgress(
         account=tallied.labels.account,
         strata=(strata or strata_of)(plan, tallied.labels.known),
-        sources=[_source(one, tallied.rows) for one in stored],
+        sources=[_source(source, tallied.rows) for source in stored],
         agreement=tallied.agreement.as_dict(),
         doubts=doubts(tallied.rows, stored),
         half_width={} if width is None else width(tallied, judging),
         judging={"vote": judging.vote, "prefer": list(judging.prefer), "label_error": judging.label_error},
-        pace={**pace.as_dict(), "left_hours": pace.left(tallied.labels.account["open"])},
+        pace={**pace.as_dict(), "left_hours": pace.hours_left(tallied.labels.account["open"])},
     )
 
 
-def strata_of(plan: Plan, known: BoolArray) -> pa.Table:
+def strata_of(plan: Plan, has_label: BoolArray) -> pa.Table:
     """Planned and labelled ranks of every stratum; of every slice, where strata are those within slices.
 
     Where there is one stratum, or too many to be read, they are counted by power of ten of the rank.
     """
     if plan.marks is not None:
-        counted = plan.table.select(["slice"]).append_column("labelled", pa.array(known.astype(np.int64)))
+        counted = plan.table.select(["slice"]).append_column("labelled", pa.array(has_label.astype(np.int64)))
         by_slice = counted.group_by("slice").aggregate([([], "count_all"), ("labelled", "sum")])
         return by_slice.rename_columns({"count_all": "planned", "labelled_sum": "labelled"}).sort_by("slice")
     stratum, rank = plan.table.column("stratum").to_numpy(), plan.ranks
     if not 1 < unique(stratum).size <= _SHOWN:
         stratum = np.floor(np.log10(rank) + 1e-12).astype(np.int32)
     numbers, start, planned = np.unique(stratum, return_index=True, return_counts=True)
-    labelled = np.add.reduceat(known.astype(np.int64), start)
+    labelled = np.add.reduceat(has_label.astype(np.int64), start)
     return pa.table(
         {
             "stratum": numbers,

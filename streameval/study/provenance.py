@@ -41,12 +41,12 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
     """
     tables = list(summary.get("label_tables", ()))
     first = tables[0] if tables and tables[0]["given"] == 1 and _began_with_labels(plan) else None
-    rest = [one for one in tables if one is not first]
-    lines = [_begun(plan, study, first), *(_asked(plan, study) if plan.parameters.get("judge_sample") else [])]
+    rest = [table for table in tables if table is not first]
+    lines = [_begun(plan, study, first), *(_judge_commands(plan, study) if plan.parameters.get("judge_sample") else [])]
     since = 0
     for stage, request in enumerate([*plan.grown_by, None]):
         if request is None or "labels" not in request:  # it goes by the labels that there are
-            new = [one for one in rest if any(since <= at <= stage for at in one["stages"])]
+            new = [table for table in rest if any(since <= at <= stage for at in table["stages"])]
             lines += [shlex.join(["streameval", "select", study]), *evaluate_commands(new, summary, study)]
             since = stage + 1
         if request is not None:
@@ -88,19 +88,19 @@ def _judge(plan: Plan) -> dict[str, Any]:
     return {"judge": str(Judge(column, tuple(judge["thresholds"]))) or None}
 
 
-def _asked(plan: Plan, study: str) -> list[str]:
+def _judge_commands(plan: Plan, study: str) -> list[str]:
     """Commands that ask a judge about its sample."""
     answers = plan.location.get("judge_answers", {"places": ["judge.csv"], "flags": {}})
-    files = [one or IN_MEMORY for one in answers["places"]]
-    taken = shlex.join(["streameval", "judge", study, *files, *flags(answers["flags"])])
-    return [shlex.join(["streameval", "select", study, "--export", "judge.csv"]), taken] if files else [taken]
+    files = [place or IN_MEMORY for place in answers["places"]]
+    judged = shlex.join(["streameval", "judge", study, *files, *flags(answers["flags"])])
+    return [shlex.join(["streameval", "select", study, "--export", "judge.csv"]), judged] if files else [judged]
 
 
 def evaluate_commands(tables: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], study: str) -> list[str]:
     """Commands that give label tables as they were given, those alike at once; the last judges as the evaluation."""
     lines = []
-    for (read_with, forgotten), group in groupby(tables, lambda one: (one["flags"], one["forgotten"])):
-        files = [one["place"] or IN_MEMORY for one in group]
+    for (read_with, forgotten), group in groupby(tables, lambda table: (table["flags"], table["forgotten"])):
+        files = [table["place"] or IN_MEMORY for table in group]
         lines.append(["evaluate", study, "--labels", *files, *flags(read_with)])
         lines += [["labels", study, "--forget", name] for name in forgotten]
     if not lines or lines[-1][0] == "labels":
@@ -115,13 +115,17 @@ def evaluate_commands(tables: Sequence[Mapping[str, Any]], summary: Mapping[str,
 def plan_command(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan") -> str:
     """Command that plans the ranking of a plan, by its slices if it has any."""
     source = plan.read_from or [IN_MEMORY]
-    asked = RankingOptions.of(plan)
-    values = {one.name: getattr(asked, one.name) for one in fields(asked) if one.name not in _OF_THE_MACHINE}
+    ranking_options = RankingOptions.of(plan)
+    values = {
+        option.name: getattr(ranking_options, option.name)
+        for option in fields(ranking_options)
+        if option.name not in _OF_THE_MACHINE
+    }
     described = {key: value for key, value in values.items() if value != getattr(RankingOptions, key)}
     described.pop("ascending", None)
-    described |= {"score": asked.typed_score, "key": ",".join(asked.key) or None}
-    given = flags({**how, "by": plan.by, **described})
-    return shlex.join(["streameval", verb, *map(str, source), "--study", study, *given])
+    described |= {"score": ranking_options.typed_score, "key": ",".join(ranking_options.key) or None}
+    plan_flags = flags({**how, "by": plan.by, **described})
+    return shlex.join(["streameval", verb, *map(str, source), "--study", study, *plan_flags])
 
 
 def rules_of(summary: Mapping[str, Any]) -> dict[str, Any]:

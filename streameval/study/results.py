@@ -51,7 +51,7 @@ _WITH_CURVE = {"curve": (*FROM_VOTES, *COUNTED), "labelled_list": COUNTED}
 
 @dataclass(frozen=True)
 class Result(Tabular):
-    """What was found, as its files hold it.
+    """Results, as their files hold them.
 
     Attributes:
         evaluation_id: Hash of all that it was made from.
@@ -106,7 +106,7 @@ class Result(Tabular):
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Result):
-    """What `evaluate` finds, as its files hold it.
+    """Result of `evaluate`, as its files hold it.
 
     Attributes:
         evaluation_id: Hash of plan, labels, misses, label error rate and version.
@@ -181,9 +181,9 @@ def writers(
 ) -> dict[Path, atomic.Writer]:
     """Writers of all files, evaluation.json the last."""
     tags = {"evaluation_id": summary["evaluation_id"]}
-    made = [*(atomic.parquet(table, tags) for table in tables.values()), atomic.text(report), database]
+    result = [*(atomic.parquet(table, tags) for table in tables.values()), atomic.text(report), database]
     paths = [folder / name for name in file_names(tables)]
-    return dict(zip(paths, [*made, atomic.json_object(summary)], strict=True))
+    return dict(zip(paths, [*result, atomic.json_object(summary)], strict=True))
 
 
 def read_tables(
@@ -217,9 +217,11 @@ def refuse_others(folder: Path, tables: Iterable[str], kind: str, maker: str) ->
     """
     if (folder / "plan.json").exists():
         raise StudyError(f"{folder} holds a study with a plan", "give exact results a folder of their own")
-    taken = [name for name in file_names(tables) if (folder / name).exists()]
-    if taken and not _is_ours(folder, taken[0], kind):
-        raise StudyError(f"{folder / taken[0]}: was not written by {maker}", "give exact results a folder of their own")
+    existing = [name for name in file_names(tables) if (folder / name).exists()]
+    if existing and not _is_ours(folder, existing[0], kind):
+        raise StudyError(
+            f"{folder / existing[0]}: was not written by {maker}", "give exact results a folder of their own"
+        )
 
 
 def _is_ours(folder: Path, first: str, kind: str) -> bool:

@@ -1,4 +1,4 @@
-"""What evaluation.json says of a plan and its labels, whatever the kind of study."""
+"""Fields of evaluation.json about a plan and its labels, whatever the kind of study."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 from streameval import __version__
 from streameval.labelling.options import Judging
-from streameval.study.formats import marked
+from streameval.study.formats import format_mark
 from streameval.study.results import evaluation_id
 from streameval.study.take_in import TakenIn
 from streameval.types import Claim, Plan
 
 
-def summary_of(kind: str, plan: Plan, taken: TakenIn, judging: Judging, claim: Claim) -> dict[str, Any]:
+def summary_of(kind: str, plan: Plan, intake: TakenIn, judging: Judging, claim: Claim) -> dict[str, Any]:
     """Give what is the same for every kind of study with a plan."""
-    tallied = taken.tallied
+    tallied = intake.tallied
     return {
-        **marked(kind),
+        **format_mark(kind),
         "evaluation_id": evaluation_id(plan, tallied.labels),
         "study": plan.plan_id,
         "version": __version__,
@@ -30,7 +30,7 @@ def summary_of(kind: str, plan: Plan, taken: TakenIn, judging: Judging, claim: C
         "claim": claim.as_dict(),
         "account": dict(tallied.labels.account),
         "agreement": tallied.agreement.as_dict(),
-        "sources": taken.given,
-        **taken.doubts,
-        **taken.told,
+        "sources": intake.given,
+        **intake.doubts,
+        **intake.facts,
     }

@@ -71,7 +71,7 @@ class TakenIn:
         return label_history(self.folder.folder, self.plan, self.votes.sources)
 
     @property
-    def told(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Facts of how people labelled, JSON-ready: what they were asked, how many tasks two were given, their pace.
 
         Returns:
@@ -108,13 +108,13 @@ def take_in(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelCol
     votes = folder.labels.add(read, before)
     if not votes.sources and plan.table.num_rows:
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
-    given = [
+    sources_given = [
         {**source.facts(), "id": source.identity, "earlier": _earlier(source, votes.sources),
          "otherwise": _otherwise(source, votes.sources)}
         for source in read
     ]  # fmt: skip
     new = {source.identity: not before.counts(source.identity) for source in read}
-    return TakenIn(folder, plan, tally_stored(folder, plan, judging, votes.sources), given, new, votes)
+    return TakenIn(folder, plan, tally_stored(folder, plan, judging, votes.sources), sources_given, new, votes)
 
 
 def sources_of(labels: Sequence[Any] | Any) -> list[Any]:
@@ -130,7 +130,7 @@ def _read(sources: Sequence[Any], plan: Plan, items: Items | None, columns: Labe
     for source in sources:
         with copied(source) as place:
             votes = read_votes(place, plan, items, columns)
-        read.append(votes.at(source) if place is not source else votes)
+        read.append(votes.from_origin(source) if place is not source else votes)
     return read
 
 
@@ -150,28 +150,28 @@ def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, whole: Sequence
 def _earlier(votes: Votes, stored: Sequence[Given]) -> list[str]:
     """Ids of sources of the same name: earlier states of the file, with rows that it has no longer, and that stay."""
     same = [
-        one
-        for one in stored
-        if one.facts["source"] == votes.source
-        and one.facts["content"] != votes.content
-        and one.identity != votes.identity
+        source
+        for source in stored
+        if source.facts["source"] == votes.source
+        and source.facts["content"] != votes.content
+        and source.identity != votes.identity
     ]
     now = _answers(votes.table) if same else set()
-    return [one.identity for one in same if not _answers(one.table) <= now]
+    return [source.identity for source in same if not _answers(source.table) <= now]
 
 
 def _answers(rows: pa.Table) -> set[tuple[Any, ...]]:
-    """Give what rows say that are not blank, wherever in their source they stand."""
-    said = rows.filter(pc.not_equal(rows.column("state"), "blank")).select(_SAID)
-    return set(zip(*(column.to_pylist() for column in said.columns), strict=True))
+    """Collect the non-blank answers of rows, whatever their row numbers."""
+    answered = rows.filter(pc.not_equal(rows.column("state"), "blank")).select(_SAID)
+    return set(zip(*(column.to_pylist() for column in answered.columns), strict=True))
 
 
 def _otherwise(votes: Votes, stored: Sequence[Given]) -> list[dict[str, Any]]:
     """Id and columns of sources that are the same bytes, read with other columns."""
     return [
-        {"id": one.identity, "columns": one.facts["columns"]}
-        for one in stored
-        if one.facts["content"] == votes.content and one.facts["columns"] != votes.facts()["columns"]
+        {"id": source.identity, "columns": source.facts["columns"]}
+        for source in stored
+        if source.facts["content"] == votes.content and source.facts["columns"] != votes.facts()["columns"]
     ]
 
 

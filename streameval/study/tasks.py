@@ -28,7 +28,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.kernels.sorted_sets import isin, unique
 from streameval.labelling.exports import NO_QUESTION, TaskQuestion
 from streameval.labelling.match_items import OURS
-from streameval.labelling.names import ANSWERS, says
+from streameval.labelling.names import ANSWERS, has_word
 from streameval.labelling.options import AskOptions, TaskOptions
 from streameval.stores import atomic, is_remote
 from streameval.stores.own_files import UNUSABLE, read_json, unusable
@@ -153,7 +153,7 @@ def shown_to_people(plan: Plan, table: pa.Table, named: set[str], index: Collect
         if name in named:
             continue
         names = with_fields(pa.schema([table.schema.field(name)])).names  # of a struct, those of its fields
-        if any(one in telling or says(one, ANSWERS) for one in names):
+        if any(name in telling or has_word(name, ANSWERS) for name in names):
             left_out[name] = ANSWER
         elif name in index and name not in plan.key_columns:
             left_out[name] = INDEX
@@ -264,7 +264,7 @@ def _sums(values: AnyArray, group: Int64Array) -> FloatArray:
 
 @dataclass(frozen=True)
 class Tasks:
-    """What an export holds.
+    """Content of an export.
 
     Attributes:
         table: `se_study`, `se_task`, then the items' columns, in the order in which people see them.
@@ -289,7 +289,7 @@ def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
     from streameval.kernels.draw import draws
 
     count = plan.ranks.size
-    begin = _own(plan, _FIRST) if first is None else first
+    begin = _first_number(plan, _FIRST) if first is None else first
     if "turn" in plan.table.column_names:
         return np.asarray(plan.table.column("turn").to_numpy()) + begin
     grown = "batch" in plan.table.column_names
@@ -305,10 +305,10 @@ def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
 
 def first_judged(plan: Plan) -> int:
     """Least number of what the judge of a plan is asked."""
-    return _own(plan, FIRST_JUDGED)
+    return _first_number(plan, FIRST_JUDGED)
 
 
-def _own(plan: Plan, first: int) -> int:
+def _first_number(plan: Plan, first: int) -> int:
     """A place of the study's own in a range of task numbers; a plan that has grown keeps that of the first."""
     return first + int(plan.study_ids[-1], 16) % _RANGE
 
@@ -336,7 +336,7 @@ def make_tasks(
 
         with copied(options.controls) as place:
             more.append(extra.controls(read_controls(place, names, table.schema, plan.key_columns)))
-    tasks = _mixed(shown.drop_columns(["rank"]), [one for one in more if one.num_rows], plan.seed)
+    tasks = _mix_in(shown.drop_columns(["rank"]), [extra for extra in more if extra.num_rows], plan.seed)
     study = pa.array([plan.plan_id] * tasks.num_rows, pa.string())
     return Tasks(tasks.add_column(0, "se_study", study), left_out, extra.table, _ends(plan, shown, tasks))
 
@@ -366,7 +366,7 @@ class _Extra:
 
         order = np.argsort(draws(np.uint64(self._plan.seed % 2**64) ^ _PLACES, shown.num_rows), kind="stable")
         chosen = shown.take(pa.array(order[:count]))
-        task_of = self._known("repeat", "rank")
+        task_of = self._answers("repeat", "rank")
         ranks = chosen.column("rank").to_pylist()
         new = [{"rank": rank, "kind": "repeat"} for rank in ranks if rank not in task_of]
         task_of |= self._add(new, "rank")
@@ -375,7 +375,7 @@ class _Extra:
 
     def controls(self, items: pa.Table) -> pa.Table:
         """Every control item once."""
-        task_of = self._known("control", "content")
+        task_of = self._answers("control", "content")
         rows = zip(items.column("content").to_pylist(), items.column("expected").to_pylist(), strict=True)
         first = dict(reversed(list(rows)))
         new = [{"kind": "control", "content": c, "expected": e} for c, e in first.items() if c not in task_of]
@@ -385,24 +385,24 @@ class _Extra:
         shown = items.drop_columns(["expected", "content"])
         return shown.add_column(0, "se_task", numbers).take(pa.array(once))
 
-    def _known(self, kind: str, by: str) -> dict[Any, int]:
+    def _answers(self, kind: str, by: str) -> dict[Any, int]:
         rows = self.table.select([by, "se_task", "kind"]).to_pylist()
         return {row[by]: row["se_task"] for row in rows if row["kind"] == kind}
 
     def _add(self, new: list[dict[str, Any]], by: str) -> dict[Any, int]:
-        start = max([_own(self._plan, _FIRST_EXTRA), *self.table.column("se_task").to_pylist()]) + 1
+        start = max([_first_number(self._plan, _FIRST_EXTRA), *self.table.column("se_task").to_pylist()]) + 1
         rows: list[Mapping[str, Any]] = [{**row, "se_task": start + i} for i, row in enumerate(new)]
         self.table = pa.concat_tables([self.table, pa.Table.from_pylist(rows, schema=EXTRA_TASKS)])
         return {row[by]: row["se_task"] for row in rows}
 
 
-def _mixed(shown: pa.Table, more: list[pa.Table], seed: int) -> pa.Table:
+def _mix_in(shown: pa.Table, more: list[pa.Table], seed: int) -> pa.Table:
     """Put extra tasks at random places; the others keep their order."""
     from streameval.kernels.draw import draws
 
     if not more:
         return shown
-    extra = pa.concat_tables(one.cast(shown.schema) for one in more)
+    extra = pa.concat_tables(table.cast(shown.schema) for table in more)
     place = np.arange(shown.num_rows, dtype=np.float64)
     random = draws(np.uint64(seed % 2**64) ^ (_PLACES + np.uint64(1)), extra.num_rows).astype(np.float64) / 2.0**64
     order = np.argsort(np.concatenate([place, random * shown.num_rows]), kind="stable")

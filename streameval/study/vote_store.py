@@ -61,23 +61,25 @@ class Given:
 
 def read_with(columns: Mapping[str, str | None], *others: Mapping[str, str | None]) -> str:
     """Columns by option, as flags, where those of others differ."""
-    options = dict.fromkeys(name for one in (columns, *others) for name in one)
-    differ = [name for name in options if any(one.get(name) != columns.get(name) for one in others)]
+    options = dict.fromkeys(name for options_read in (columns, *others) for name in options_read)
+    differ = [name for name in options if any(options_read.get(name) != columns.get(name) for options_read in others)]
     flags = {name: (columns.get(name) or "").replace(chr(0), ",") for name in differ}
     return " ".join(f"{flag(name)} {value}" if value else f"no {flag(name)}" for name, value in flags.items())
 
 
 def told_apart(stored: Sequence[Given]) -> list[str]:
     """Names of sources; those of one name with the columns that they were read with, or with their ids."""
-    names = [one.facts["source"] for one in stored]
+    names = [source.facts["source"] for source in stored]
     marks = [
-        read_with(one.facts["columns"], *(other.facts["columns"] for other in stored if other.facts["source"] == name))
-        for one, name in zip(stored, names, strict=True)
+        read_with(
+            source.facts["columns"], *(other.facts["columns"] for other in stored if other.facts["source"] == name)
+        )
+        for source, name in zip(stored, names, strict=True)
     ]
-    told = [f"{name} ({mark})" if mark else name for name, mark in zip(names, marks, strict=True)]
+    marked = [f"{name} ({mark})" if mark else name for name, mark in zip(names, marks, strict=True)]
     return [
-        name if told.count(name) == 1 else f"{one.facts['source']} ({one.identity})"
-        for name, one in zip(told, stored, strict=True)
+        name if marked.count(name) == 1 else f"{source.facts['source']} ({source.identity})"
+        for name, source in zip(marked, stored, strict=True)
     ]
 
 
@@ -124,7 +126,7 @@ class StoredVotes:
             # the same source says more to a plan that has grown since; what it said before is among it
             if before is None or before.table.num_rows < vote.table.num_rows:
                 place = number if before is None else before.facts["given"]
-                stored[vote.identity] = _given(vote.identity, {**vote.facts(), "given": place}, vote.table)
+                stored[vote.identity] = _read_source(vote.identity, {**vote.facts(), "given": place}, vote.table)
         identities = {vote.identity for vote in votes}
         kept = {identity: names for identity, names in self.forgotten.items() if identity not in identities}
         return StoredVotes(stored, kept, self.digests)
@@ -144,15 +146,15 @@ class LabelStore:
                 content = read_bytes(path, _RESTORE, self.folder.parent)
                 file = decode_table(path, content, _RESTORE)
                 refuse_foreign(path, [file.facts.get("study", ids[0])], ids)  # former versions did not say
-                stored[path.stem] = _given(path.stem, file.facts, conform(file.table))
+                stored[path.stem] = _read_source(path.stem, file.facts, conform(file.table))
             except UNUSABLE as error:
                 raise unusable(path, error, _RESTORE) from error
             digests[path.name] = _digest(content)
         path = self.folder / NAME
         if lines := read_lines(path):
-            refuse_foreign(path, (one["se_study"] for one in lines), ids)
+            refuse_foreign(path, (line["se_study"] for line in lines), ids)
             facts = {"source": "label page", "place": str(path), "given": lines[0]["given"]}
-            stored[IDENTITY] = _given(IDENTITY, facts, votes_of(lines))
+            stored[IDENTITY] = _read_source(IDENTITY, facts, votes_of(lines))
             digests[NAME] = _digest_of_lines(lines)
         return StoredVotes(stored, self._forgotten(), digests)
 
@@ -160,9 +162,9 @@ class LabelStore:
         """Every source but forgotten ones, in the order in which they came; errors as of `read`."""
         return self.read().sources
 
-    def reused(self) -> list[int]:
+    def reused_ranks(self) -> list[int]:
         """Ranks whose labels were there before the plan."""
-        taken_over = (one.table for one in self.sources() if one.facts.get("reused"))
+        taken_over = (source.table for source in self.sources() if source.facts.get("reused"))
         return [rank for table in taken_over for rank in table.column("rank").to_pylist()]
 
     def state(self) -> str:
@@ -255,8 +257,10 @@ class LabelStore:
     def _check_one_file(self, sources: Sequence[Given], name: str) -> None:
         """Files of one name in several folders are not the same source."""
         meant = [source for source in sources if _short(source.facts["source"]) == name]
-        if len({one.facts["source"] for one in meant}) > 1 and name not in {one.facts["source"] for one in meant}:
-            several = ", ".join(f"{one.identity} ({one.facts['source']})" for one in meant)
+        if len({source.facts["source"] for source in meant}) > 1 and name not in {
+            source.facts["source"] for source in meant
+        }:
+            several = ", ".join(f"{source.identity} ({source.facts['source']})" for source in meant)
             raise InputError(f"{self.folder}: several sources are called '{name}': {several}", "forget one by its id")
 
     def _forgotten(self) -> dict[str, list[str]]:
@@ -301,7 +305,7 @@ def _distinct(votes: Sequence[Votes]) -> list[Votes]:
     return list({vote.identity: vote for vote in votes}.values())
 
 
-def _given(identity: str, facts: Mapping[str, Any], table: pa.Table) -> Given:
+def _read_source(identity: str, facts: Mapping[str, Any], table: pa.Table) -> Given:
     absent = {"source": identity, "given": 0, "unplanned": 0, "unlisted": {}, "content": "", "columns": {}, "place": "",
               "forgotten": []}  # fmt: skip
     whole = {**absent, "rows": table.num_rows, **facts}

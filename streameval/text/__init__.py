@@ -101,5 +101,5 @@ def identity(digest: str) -> str:
     Spreadsheets, pandas and label tools read 7e09422642878561 in a CSV file as infinity, and 0012345678901234 as a
     number without its zeros: a study would not know its own tasks again.
     """
-    found = _NO_NUMBER.search(digest)
-    return found[0] if found else digest[:16]
+    match = _NO_NUMBER.search(digest)
+    return match[0] if match else digest[:16]

@@ -75,12 +75,12 @@ def without_secrets(text: str, sources: Iterable[str]) -> str:
         text = text.replace(source, masked_source(source))
         scheme = rf"(\b{re.escape(source.partition(':')[0])}\b)"  # no part of it is secret
         for secret in sorted(_secrets(source), key=len, reverse=True):
-            text = re.sub(f"{scheme}|{re.escape(secret)}", lambda found: found[1] or _HIDDEN, text)
+            text = re.sub(f"{scheme}|{re.escape(secret)}", lambda address: address[1] or _HIDDEN, text)
     return masked(text)
 
 
-def _mask_address(found: re.Match[str]) -> str:
-    scheme, rest = found[1], found[2]
+def _mask_address(match: re.Match[str]) -> str:
+    scheme, rest = match[1], match[2]
     if end := _login_end(scheme, rest.rstrip(_STOPS)):
         rest = f"{_HIDDEN}@{rest[end:]}"
     elif re.search(r":[^\d*]", authority := _authority(rest.rstrip(_STOPS))):
@@ -89,7 +89,7 @@ def _mask_address(found: re.Match[str]) -> str:
 
 
 def _login_end(scheme: str, body: str) -> int:
-    """Where a user name and password end, behind their @; 0 where there are none."""
+    """Find where a user name and password end, behind their @; 0 where there are none."""
     kind = scheme.rstrip(":/").lower()
     ends = [match.end() for match in _AT.finditer(body)] or [body.rfind("@") + 1]
     authority = _authority(body)
@@ -103,11 +103,11 @@ def _authority(body: str) -> str:
 
 def _secrets(source: str) -> set[str]:
     """Parts of an address that are shown nowhere, as they stand there and decoded, whole and in pieces."""
-    found = _ADDRESS.search(source)
-    if found is None:
+    address = _ADDRESS.search(source)
+    if address is None:
         return set()
-    body = source[found.start(2) :]
+    body = source[address.start(2) :]
     values = [match[0].partition("=")[2] for match in _QUERY_VALUE.finditer(body)]
-    whole = [body[: max(0, _login_end(found[1], body) - 1)], *values]
+    whole = [body[: max(0, _login_end(address[1], body) - 1)], *values]
     pieces = [piece for text in whole for piece in (text, *_PIECES.split(text))]
     return {form for piece in pieces for form in (piece, unquote(piece)) if len(form) >= _SHORTEST}

@@ -67,11 +67,13 @@ def with_keywords(text: str) -> str:
     return _NAMED.sub(_keyword, text)
 
 
-def _keyword(found: re.Match[str]) -> str:
-    value = found["word"] or found["value"]
-    if found["command"]:
-        return found[0]
-    name = next((one for one, as_flag in _AS_FLAG.items() if as_flag == found["name"]), found["name"].replace("-", "_"))
+def _keyword(match: re.Match[str]) -> str:
+    value = match["word"] or match["value"]
+    if match["command"]:
+        return match[0]
+    name = next(
+        (keyword for keyword, as_flag in _AS_FLAG.items() if as_flag == match["name"]), match["name"].replace("-", "_")
+    )
     value = value or SWITCHES.get(name)
     if value is None:
         return name

@@ -52,7 +52,7 @@ def adopt(
     confidence: float = 0.95,
     stages: int = 1,
     seed: int | None = None,
-    **given: Any,
+    **raw_options: Any,
 ) -> Plan:
     """Use labels drawn elsewhere.
 
@@ -75,7 +75,7 @@ def adopt(
         confidence: Probability of the claim.
         stages: How often bounds may be seen and labels of our own added after, with grow.
         seed: Seed of the shuffle of tasks (default: a fresh one).
-        given: In Python by name: fields of `RankingOptions`, as `score`; of `Draw`; and of `LabelColumns`: `on`,
+        raw_options: In Python by name: fields of `RankingOptions`, as `score`; of `Draw`; and of `LabelColumns`: `on`,
             `label`, `annotator`, `time`, `source`, `positive`, `negative`.
 
     Returns:
@@ -87,32 +87,32 @@ def adopt(
             said.
         StudyError: The folder holds a different plan, of which something was made.
     """
-    asked = described(options, given)
-    size, columns = split((Draw, LabelColumns), given, "adopt")
-    columns = replace(columns, key=",".join(asked.key) or None)
+    ranking_options = described(options, raw_options)
+    size, columns = split((Draw, LabelColumns), raw_options, "adopt")
+    columns = replace(columns, key=",".join(ranking_options.key) or None)
     value = DrawValue.parse(drawn)
     how = _SampleDraw(size.sample_size, value.probability, value.least)
     method = Adopted(confidence, value.design, stages)
     _refuse_unsaid(method, how)
-    with KnownLabels(labels, columns).at_hand() as known:
-        request = PlanRequest.parse(study, seed, asked, known)
-        opened = open_ranking(request.materialized(ranking), asked)
-        by_rank = partial(keys_in_order, opened, memory=asked.memory)
-        rows = _located(known.source, columns, how, ListKeys(opened.n_items, opened.rows.all_names(), by_rank))
-        strata = _strata(method, how, rows, opened, asked.memory)
-        made = method.adopt(opened.n_items, request.drawing_seed, rows.rank, strata, rows.probability)
+    with KnownLabels(labels, columns).at_hand() as known_labels:
+        request = PlanRequest.parse(study, seed, ranking_options, known_labels)
+        opened = open_ranking(request.openable(ranking), ranking_options)
+        by_rank = partial(keys_in_order, opened, memory=ranking_options.memory)
+        rows = _locate(known_labels.source, columns, how, ListKeys(opened.n_items, opened.rows.all_names(), by_rank))
+        strata = _strata(method, how, rows, opened, ranking_options.memory)
+        plan = method.adopt(opened.n_items, request.drawing_seed, rows.rank, strata, rows.probability)
         value = value if value.least is None else replace(value, least=place_of(value.least))
-        facts = _said(labels, {"drawn": str(value), "confidence": confidence, "stages": stages, **given})
-        made = replace(made, ranking=opened.description(), location={**opened.location(), "adopted": facts})
-        return request.save(Drawn(made, opened, known.known_by(rows.on).votes(made, rows.keys)))
+        facts = _draw_facts(labels, {"drawn": str(value), "confidence": confidence, "stages": stages, **raw_options})
+        plan = replace(plan, ranking=opened.description(), location={**opened.location(), "adopted": facts})
+        return request.save(Drawn(plan, opened, known_labels.known_by(rows.on).votes(plan, rows.keys)))
 
 
-def printed(made: Plan, study: Path, drawn: str, **_: Any) -> Printed:
+def printed(plan: Plan, study: Path, drawn: str, **_: Any) -> Printed:
     """Print how many items are a study now, what is assumed of them, and what to run next."""
     design, folder = DESIGNS[DrawValue.parse(drawn).design], shlex.quote(str(study))
     stated = f"{design.stated[0].upper()}{design.stated[1:]}."
     lines = [
-        f"The sample is a study now: {made.table.num_rows:,} of {made.n_items:,} items, with their labels.",
+        f"The sample is a study now: {plan.table.num_rows:,} of {plan.n_items:,} items, with their labels.",
         *(
             [stated, f"Bounds will prove nothing: {design.refused}."]
             if design.refused
@@ -120,25 +120,25 @@ def printed(made: Plan, study: Path, drawn: str, **_: Any) -> Printed:
         ),
         *(
             [f"`streameval select {folder}` first, if scores at cutoffs are wanted."]
-            if made.ranking.get("score")
+            if plan.ranking.get("score")
             else []
         ),
         f"Next: {make_results(str(study)).command}",
     ]
     return Printed(
-        {"study": str(study), "plan_id": made.plan_id, "labels": made.table.num_rows, **made.header()},
+        {"study": str(study), "plan_id": plan.plan_id, "labels": plan.table.num_rows, **plan.header()},
         lines,
-        {"rows": made.table.num_rows, "n_items": made.n_items},
-        record=Record(study, {"source": made.read_from, "n_items": made.n_items, **made.ranking},
+        {"rows": plan.table.num_rows, "n_items": plan.n_items},
+        record=Record(study, {"source": plan.read_from, "n_items": plan.n_items, **plan.ranking},
                       [study / "plan.parquet", study / "plan.json"]),
     )  # fmt: skip
 
 
-def _said(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
+def _draw_facts(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
     """Say what was said of the draw, as JSON-ready values: files as they are found from any folder."""
     values = {}
-    for name, given in how.items():
-        value = ",".join(given) if isinstance(given, tuple) else given
+    for name, value_given in how.items():
+        value = ",".join(value_given) if isinstance(value_given, tuple) else value_given
         if isinstance(value, int | float | str) and not os.path.exists(str(value)):
             values[name] = value
         elif value is not None:
@@ -157,7 +157,7 @@ class _SampleDraw:
     least: str | None
 
 
-def _located(source: Any, columns: LabelColumns, how: _SampleDraw, listed: ListKeys) -> DrawnRows:
+def _locate(source: Any, columns: LabelColumns, how: _SampleDraw, listed: ListKeys) -> DrawnRows:
     """The items of the sample, each with its probability where the design has any."""
     if not _is_number(how.probability):
         return locate_rows(source, columns, how.probability, listed)
@@ -200,7 +200,7 @@ def _strata(method: Adopted, how: _SampleDraw, rows: DrawnRows, ranking: Ranking
         last, drawn = _ranges(how.sample_size, "drawn", n_items)
         if np.any(drawn != np.floor(drawn)):
             raise InputError("--drawn has to be whole numbers", "how many items were drawn of each range")
-        return _counted(Strata(last, drawn.astype(np.int64)), rows)
+        return _strata_of_ranges(Strata(last, drawn.astype(np.int64)), rows)
     return Strata(np.array([n_items]), np.array([came]))
 
 
@@ -217,7 +217,7 @@ def _hold_against(sample_size: Any, came: int) -> None:
         )
 
 
-def _counted(strata: Strata, rows: DrawnRows) -> Strata:
+def _strata_of_ranges(strata: Strata, rows: DrawnRows) -> Strata:
     """Hold the ranges against the sample: as many of each as was said, and ends that are not those of draws."""
     there = np.bincount(np.searchsorted(strata.last, rows.rank), minlength=strata.last.size)
     first = np.concatenate([[0], strata.last[:-1]])
@@ -252,21 +252,21 @@ def _ranges(source: Any, column: str, n_items: int) -> tuple[Int64Array, FloatAr
 
 def _least(how: _SampleDraw, rows: DrawnRows, ranking: Ranking, memory: float) -> Floor:
     """Ranges of ranks with the smallest probability of any of their items."""
-    n_items, given = ranking.n_items, how.least
-    if given is None and _is_number(how.probability):
+    n_items, least_rate = ranking.n_items, how.least
+    if least_rate is None and _is_number(how.probability):
         same = float(how.probability or 0)
         least = Floor(np.array([n_items]), np.array([same]), np.array([n_items * 1.0]), np.array([n_items * same]))
-    elif given is None and how.probability in ranking.rows.all_names():
+    elif least_rate is None and how.probability in ranking.rows.all_names():
         least = _least_listed(ranking, str(how.probability), memory)
-    elif given is None:
+    elif least_rate is None:
         raise InputError(
             "the smallest probability of any item is not said, and an item that could not be drawn is in no bound",
             "--drawn 'poisson(probability=COL, least=X)', or a column of the list with the probability of every item",
         )
-    elif _is_number(given):
-        least = Floor(np.array([n_items]), np.array([float(given)]))
+    elif _is_number(least_rate):
+        least = Floor(np.array([n_items]), np.array([float(least_rate)]))
     else:
-        least = Floor(*_ranges(given, "probability", n_items))
+        least = Floor(*_ranges(least_rate, "probability", n_items))
     if np.any(~((least.least > 0) & (least.least <= 1))):
         raise InputError("a least probability is outside (0, 1]", "an item that cannot be drawn is in no bound")
     probability = rows.probability if rows.probability is not None else np.empty(0)
@@ -279,9 +279,9 @@ def _least(how: _SampleDraw, rows: DrawnRows, ranking: Ranking, memory: float) -
     return least
 
 
-def _is_number(given: Any) -> bool:
+def _is_number(text: Any) -> bool:
     try:
-        float(given)
+        float(text)
     except (TypeError, ValueError):
         return False
     return True

@@ -32,7 +32,7 @@ _COUNTS = ("yield", "positives", "rank", "dcg", "gain")
 
 @dataclass(frozen=True)
 class Checked:
-    """What one check came to.
+    """Result of one check.
 
     Attributes:
         check: The condition.
@@ -63,7 +63,7 @@ class Checked:
 
 @dataclass(frozen=True, repr=False)
 class Checks(ShowsItself, Tabular):
-    """What a gate says.
+    """Result of a gate: its checks, and the outcome of all.
 
     Attributes:
         checked: Every check, in the order given.
@@ -94,9 +94,9 @@ class Checks(ShowsItself, Tabular):
         """
         if self.why:
             return "inconclusive"
-        outcomes: dict[Outcome, None] = {one.outcome: None for one in self.checked}
+        outcomes: dict[Outcome, None] = {checked.outcome: None for checked in self.checked}
         worst: tuple[Outcome, ...] = ("fail", "waiting", "inconclusive")
-        return next((one for one in worst if one in outcomes), "pass")
+        return next((outcome for outcome in worst if outcome in outcomes), "pass")
 
     @property
     def sentence(self) -> str:
@@ -116,7 +116,7 @@ class Checks(ShowsItself, Tabular):
         """`check`, `lower`, `upper`, `outcome`, `labels`."""
         kinds = [("check", pa.string()), ("lower", pa.float64()), ("upper", pa.float64()), ("outcome", pa.string()),
                  ("labels", pa.int64())]  # fmt: skip
-        return pa.Table.from_pylist([one.as_dict() for one in self.checked], schema=pa.schema(kinds))
+        return pa.Table.from_pylist([checked.as_dict() for checked in self.checked], schema=pa.schema(kinds))
 
 
 @takes()
@@ -164,13 +164,13 @@ def check(
 
 def printed(checks: Checks, study: Path, **_: Any) -> Printed:
     """Print each check with its bounds, what they promise, what to run next, and the outcome of all."""
-    outcomes = [one.as_dict() for one in checks]
+    outcomes = [checked.as_dict() for checked in checks]
     facts = {"study": str(study), "outcome": checks.outcome, "checks": outcomes, "claim": checks.claim.as_dict(),
              "why": checks.why, "next": checks.next, "alone": checks.alone}  # fmt: skip
     return Printed(
         facts,
         checks.paragraphs,
-        events=[Event("check", one.as_dict(), one.outcome == "pass") for one in checks],
+        events=[Event("check", checked.as_dict(), checked.outcome == "pass") for checked in checks],
         status={"pass": EXIT_DONE, "fail": EXIT_FAILS}.get(checks.outcome, EXIT_INCONCLUSIVE),
     )
 
@@ -189,32 +189,32 @@ def _write(out: Path, study: str, checks: Checks) -> None:
 def _table(checks: Checks) -> list[list[str]]:
     """Write checks as a head and rows; what may decide is a column where anything is forecast."""
     rows = [["check", "lower", "upper", "outcome", "what may decide"], *map(_cells, checks)]
-    return [row[: 5 if any(one.decides for one in checks) else 4] for row in rows]
+    return [row[: 5 if any(checked.decides for checked in checks) else 4] for row in rows]
 
 
 def _cells(checked: Checked) -> list[str]:
     """Write a check: bounds with as many digits as tell them from the number that is wanted."""
-    asked = Question.of(checked.check)
-    wanted = float(asked.demand.value) if isinstance(asked.demand, Condition) else None
-    sides = (value_text(str(asked.measure), side, wanted) for side in (checked.lower, checked.upper))
+    question = Question.of(checked.check)
+    wanted = float(question.demand.value) if isinstance(question.demand, Condition) else None
+    sides = (value_text(str(question.measure), side, wanted) for side in (checked.lower, checked.upper))
     return [checked.check, *sides, checked.outcome, checked.decides]
 
 
-def _checks(folder: Study, asked: Sequence[Question], about: str | None) -> Checks:
+def _checks(folder: Study, questions: Sequence[Question], about: str | None) -> Checks:
     if about not in (None, "truth"):
         raise InputError(f"--about is '{about}'", "--about 'truth' demands a claim about the truth")
     result = results_of(folder)
-    asked = asked or result.conditions()
-    if not asked and about is None:
+    questions = questions or result.conditions()
+    if not questions and about is None:
         raise InputError("nothing is checked", CONDITION)
     why = _why_not(result, about)
-    checks = tuple(of_each(asked, lambda one: _checked(one, result, why)))
+    checks = tuple(of_each(questions, lambda question: _check_question(question, result, why)))
     following = _next(folder, result, checks, why)
-    alone, more = _alone(folder, result, checks, why)
+    alone, more = _suggest_question(folder, result, checks, why)
     if alone:
         checks = _asked_alone(checks, int(result.summary["account"]["labelled"]), more)
-    said = tuple(map(_waiting, checks)) if _misses_labels(result) and not why else checks
-    return Checks(said, result.claim, result.promise(), why, about, following, alone)
+    forecast = tuple(map(_waiting, checks)) if _misses_labels(result) and not why else checks
+    return Checks(forecast, result.claim, result.promise(), why, about, following, alone)
 
 
 def _misses_labels(result: StudyResult) -> bool:
@@ -240,34 +240,42 @@ def _why_not(result: StudyResult, about: str | None) -> str:
 
 def _next(study: Study, result: StudyResult, checked: Sequence[Checked], why: str) -> str:
     """Say what to do about the checks that are inconclusive; of a claim that is not about the truth, `why` says it."""
-    if all(one.outcome != "inconclusive" for one in checked):
+    if all(condition.outcome != "inconclusive" for condition in checked):
         return ""
-    labels = max((one.labels or 0 for one in checked), default=0)
+    labels = max((condition.labels or 0 for condition in checked), default=0)
     return str(result.to_decide(study, labels, why))
 
 
 def _asked_alone(checks: Sequence[Checked], labelled: int, more: int) -> tuple[Checked, ...]:
     """Say of conditions that are open what they take as a question of their own: together, where there are several."""
-    several = sum(one.outcome == "inconclusive" for one in checks) > 1
+    several = sum(condition.outcome == "inconclusive" for condition in checks) > 1
     decides = f"about {more:,} more labels, {'asked with the others' if several else 'asked alone'}"
     return tuple(
-        replace(one, labels=labelled + more, decides=decides) if one.outcome == "inconclusive" else one
-        for one in checks
+        replace(condition, labels=labelled + more, decides=decides)
+        if condition.outcome == "inconclusive"
+        else condition
+        for condition in checks
     )
 
 
-def _alone(study: Study, result: StudyResult, checked: Sequence[Checked], why: str) -> tuple[str, int]:
+def _suggest_question(study: Study, result: StudyResult, checked: Sequence[Checked], why: str) -> tuple[str, int]:
     """Say how to ask the conditions that are inconclusive by themselves, and about how many more labels that takes."""
-    still = [one for one in checked if one.outcome == "inconclusive"]
+    still = [condition for condition in checked if condition.outcome == "inconclusive"]
     if why or not still:
         return "", 0
-    asked = [Question.of(one.check) for one in still]
-    labels = None if any(one.labels is None for one in still) else max(one.labels or 0 for one in still)
-    asks, more = result.alone(study, {one: result.bounds(one).estimate for one in asked}, labels)
+    questions = [Question.of(condition.check) for condition in still]
+    labels = (
+        None
+        if any(condition.labels is None for condition in still)
+        else max(condition.labels or 0 for condition in still)
+    )
+    asks, more = result.suggest_question(
+        study, {question: result.bounds(question).estimate for question in questions}, labels
+    )
     return str(asks), more
 
 
-def _checked(question: Question, result: StudyResult, why: str) -> Checked:
+def _check_question(question: Question, result: StudyResult, why: str) -> Checked:
     condition = question.condition
     if question.metric == "score":
         raise InputError(f"{question} cannot be checked", CONDITION)
@@ -275,7 +283,7 @@ def _checked(question: Question, result: StudyResult, why: str) -> Checked:
     _refuse_impossible(question, condition)
     if why:
         return Checked(str(question), bounds.lower, bounds.upper, "inconclusive", None)
-    decision = result.decided(question, bounds)
+    decision = result.decide(question, bounds)
     return Checked(str(question), bounds.lower, bounds.upper, *decision)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from streameval.errors import InputError
-from streameval.kinds import answering, named, results_of
+from streameval.kinds import answering, kind_named, results_of
 from streameval.options import takes
 from streameval.printed import Event, Printed
 from streameval.reporting.simulation import kind_of as kind_of_picture
@@ -80,7 +80,7 @@ def compare(
             raise InputError(f"{path} would be compared with itself", "give two studies")
     compared = _most_general(paths).compared
     difference = cast("Comparison | RankingsComparison | SamplesComparison", compared.compare(paths, confidence))
-    named(difference.kind).compared.save(
+    kind_named(difference.kind).compared.save(
         difference, None if out is None else Path(out), None if plot is None else Path(plot), existing
     )
     return difference
@@ -103,7 +103,7 @@ def printed(
     difference: Any, a: Path, b: Path, others: Sequence[Path], out: Path | None, plot: Path | None, **_: Any
 ) -> Printed:
     """Print every difference."""
-    facts, lines = named(difference.kind).compared.says(difference)
+    facts, lines = kind_named(difference.kind).compared.describe(difference)
     logged = {"a": str(a), "b": str(b), **({"others": [str(path) for path in others]} if others else {}),
               "coverage": _coverage(facts.get("claim"))}  # fmt: skip
     places = {"out": str(out) if out else None, "plot": str(plot) if plot else None}

@@ -13,7 +13,7 @@ from streameval.progress import Progress, silent
 
 @dataclass(frozen=True)
 class Compiled:
-    """What was compiled.
+    """Kernels that were compiled, and their folder.
 
     Attributes:
         kernels: Pieces of machine code that there are now.
@@ -59,8 +59,8 @@ def compile(*, progress: Progress = silent) -> Compiled:
     return Compiled(len(listed()), compile_listed(progress), place)
 
 
-def printed(made: Compiled, **_: Any) -> Printed:
+def printed(compiled: Compiled, **_: Any) -> Printed:
     """Print how much was compiled, and where it is."""
-    facts = asdict(made)
-    line = f"{made.compiled:,} of {made.kernels:,} pieces compiled; they are in {made.folder}"
+    facts = asdict(compiled)
+    line = f"{compiled.compiled:,} of {compiled.kernels:,} pieces compiled; they are in {compiled.folder}"
     return Printed(facts, [line], events=[Event("compile", facts)])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Costs(ShowsItself, Tabular):
-    """What each method costs on a list of `n_items`: one dict per method, and the `table` of what all methods have.
+    """Costs of each method on a list of `n_items`: a dict per method, and a `table` of what all methods have.
 
     Attributes:
         notes: What the numbers mean.
@@ -132,44 +132,44 @@ def cost(
     ):
         raise InputError(f"{words[0]} is a number of items, not a list", f"cost --items {words[0]}")
     counted = ranking if items is None else items
-    priced(0, price_per_label)
-    asked = described(options, parameters)
-    given = {key: value for key, value in {"method": method, **parameters}.items() if value is not None}
-    if sample_size is not None and (other := [name for name in ("questions", "against") if name in given]):
+    price_of(0, price_per_label)
+    ranking_options = described(options, parameters)
+    raw_options = {key: value for key, value in {"method": method, **parameters}.items() if value is not None}
+    if sample_size is not None and (other := [name for name in ("questions", "against") if name in raw_options]):
         what = f"--sample-size says what a sample is worth for a curve, and {flag(other[0])} is no question of a curve"
         raise InputError(what, "ask for the cost of each by itself")
-    kind = kind_for("cost", given)
+    kind = kind_for("cost", raw_options)
     if isinstance(counted, Integral | float):
         n_items = int(counted)
-        found = kind.costs(n_items, None, given)
+        forecast = kind.costs(n_items, None, raw_options)
     else:
-        with for_a_while(counted, asked) as source:
-            opened = open_ranking(source, asked)
-            n_items, found = opened.n_items, kind.costs(opened.n_items, opened, given)
-    adopted = None if sample_size is None else _worth(n_items, sample_size, given)
-    return Costs(_priced(found.rows, price_per_label), n_items, found.notes, adopted)
+        with for_a_while(counted, ranking_options) as source:
+            opened = open_ranking(source, ranking_options)
+            n_items, forecast = opened.n_items, kind.costs(opened.n_items, opened, raw_options)
+    adopted = None if sample_size is None else _worth(n_items, sample_size, raw_options)
+    return Costs(_with_prices(forecast.rows, price_per_label), n_items, forecast.notes, adopted)
 
 
-def _priced(rows: Sequence[dict[str, Any]], price: float | None) -> tuple[dict[str, Any], ...]:
+def _with_prices(rows: Sequence[dict[str, Any]], price: float | None) -> tuple[dict[str, Any], ...]:
     """Add what labels cost."""
     if price is None:
         return tuple(rows)
-    return tuple(row if row["labels"] is None else {**row, "price": priced(row["labels"], price)} for row in rows)
+    return tuple(row if row["labels"] is None else {**row, "price": price_of(row["labels"], price)} for row in rows)
 
 
-def priced(labels: int, price_per_label: float | None) -> float | None:
+def price_of(labels: int, price_per_label: float | None) -> float | None:
     """Give what labels cost; None where no price was given, and an `InputError` for one that is none."""
     price = check_price(price_per_label)
     return None if price is None else labels * price
 
 
-def _worth(items: int, adopted: int, given: Mapping[str, Any]) -> dict[str, Any]:
+def _worth(items: int, adopted: int, raw_options: Mapping[str, Any]) -> dict[str, Any]:
     """Say what a uniform sample that somebody else drew is worth, beside a plan of ours with as many labels.
 
     Args:
         items: N.
         adopted: Labels of the sample.
-        given: Parameters of methods, of which `confidence` and `min_precision` are of use here.
+        raw_options: Parameters of methods, of which `confidence` and `min_precision` are of use here.
 
     Returns:
         dict: `labels`; `begins`, the rank before which ten draws are not expected; `half_widths`, by rank, relative to
@@ -183,7 +183,7 @@ def _worth(items: int, adopted: int, given: Mapping[str, Any]) -> dict[str, Any]
 
     if not 1 <= adopted <= items:
         raise InputError(f"a sample of {adopted:,} items cannot be drawn of {items:,}")
-    confidence, min_precision = given.get("confidence"), given.get("min_precision")
+    confidence, min_precision = raw_options.get("confidence"), raw_options.get("min_precision")
     sample = worth_of_uniform(items, adopted, confidence or 0.95, min_precision or 0.5)
     ours = create("loguniform", {"budget": adopted, "confidence": confidence, "min_precision": min_precision})
     try:
@@ -202,12 +202,12 @@ def _by_case(rows: Sequence[dict[str, Any]], priced: Sequence[str]) -> list[Para
     """Say what questions and comparisons take, case by case."""
     names = ["labels", "nine_in_ten", "most"]
     head = ["case", "labels", "nine times in ten", "at most", *priced]
-    told = [row for row in rows if any(row[name] is not None for name in names) or row["case"].startswith("if ")]
+    cases = [row for row in rows if any(row[name] is not None for name in names) or row["case"].startswith("if ")]
     cells = [[row["case"], *("-" if row[name] is None else f"{row[name]:,}" for name in names),
               *(f"{row[name]:,.2f}" if name in row else "-" for name in priced)]
-             for row in told]  # fmt: skip
+             for row in cases]  # fmt: skip
     return [
-        *(_untold(row) for row in rows if row not in told),
+        *(_untold(row) for row in rows if row not in cases),
         *([Columns(head, cells)] if cells else []),
     ]
 
@@ -221,13 +221,13 @@ def _by_stage(row: dict[str, Any]) -> list[str]:
     """Say how many labels there are in all after each stage."""
     if "stages" not in row:
         return []
-    shown = [f"stage {one['stage']}: {one['labels']:,} (~{one['half_width']:.2%})" for one in row["stages"]]
+    shown = [f"stage {stage['stage']}: {stage['labels']:,} (~{stage['half_width']:.2%})" for stage in row["stages"]]
     return ["", f"{row['method']}, labels in all and half-width by stage: {'; '.join(shown)}"]
 
 
 def _worth_lines(sample: dict[str, Any]) -> list[str]:
     """Say what a sample that was drawn elsewhere is worth."""
-    widths = ", ".join(f"~{one['half_width']:.2%} at rank {one['rank']:,}" for one in sample["half_widths"])
+    widths = ", ".join(f"~{width['half_width']:.2%} at rank {width['rank']:,}" for width in sample["half_widths"])
     ours = sample["loguniform"]
     return [
         f"A uniform sample of {sample['labels']:,} drawn elsewhere: half-width {widths}; it says little before rank "

@@ -62,8 +62,8 @@ def cut(
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
     _refuse_file(out)
-    found = _found(study, cutoff, misses, ranking)
-    return found if out is None else replace(found, written=found.write(out, order=order, progress=progress))
+    result = _find_cut(study, cutoff, misses, ranking)
+    return result if out is None else replace(result, written=result.write(out, order=order, progress=progress))
 
 
 def _refuse_file(out: PathOrURI | None) -> None:
@@ -80,37 +80,37 @@ def rehearsal(
     out: PathOrURI | None = None,
     order: Literal["storage", "rank"] = "storage",
     progress: Progress = silent,
-    **asked: Any,
+    **raw_options: Any,
 ) -> Rehearsal:
     """Find the cutoff, and forecast what writing its items would read; errors as in `cut`."""
     _refuse_file(out)
-    found = cut(study, cutoff, **asked)
-    read, writes = (Forecast(), []) if out is None else forecast_cut(found, out, order=order)
-    plan, head = found.plan, f"The first {found.rank:,} of {found.plan.n_items:,} items."
-    return Rehearsal([head], found.rank, plan.n_items, plan.location["source"], read, writes)
+    result = cut(study, cutoff, **raw_options)
+    read, writes = (Forecast(), []) if out is None else forecast_cut(result, out, order=order)
+    plan, head = result.plan, f"The first {result.rank:,} of {result.plan.n_items:,} items."
+    return Rehearsal([head], result.rank, plan.n_items, plan.location["source"], read, writes)
 
 
-def printed(found: CutResult, **_: Any) -> Printed:
+def printed(result: CutResult, **_: Any) -> Printed:
     """Print what is proven of the items above the cutoff, and where they were written."""
-    facts, made, plan = found.as_dict(), found.written, found.plan
-    if made is None:
-        return Printed(facts, found.paragraphs, facts)
-    facts |= {"out": str(made.folder), "rows": made.rows, "bytes": made.bytes, "files": list(made.files)}
-    facts |= {"columns": list(made.columns), "already_there": made.already_there, "replaced": made.replaced}
-    read = {"source": plan.location["source"], "n_items": plan.n_items, **plan.ranking, "rank": found.rank}
-    read["evaluation_id"] = found.evaluation_id
-    record = Record(found.study, read, [f"{made.folder}/{MANIFEST}"])
-    return Printed(facts, found.paragraphs, facts, record=record)
+    facts, written, plan = result.as_dict(), result.written, result.plan
+    if written is None:
+        return Printed(facts, result.paragraphs, facts)
+    facts |= {"out": str(written.folder), "rows": written.rows, "bytes": written.bytes, "files": list(written.files)}
+    facts |= {"columns": list(written.columns), "already_there": written.already_there, "replaced": written.replaced}
+    read = {"source": plan.location["source"], "n_items": plan.n_items, **plan.ranking, "rank": result.rank}
+    read["evaluation_id"] = result.evaluation_id
+    record = Record(result.study, read, [f"{written.folder}/{MANIFEST}"])
+    return Printed(facts, result.paragraphs, facts, record=record)
 
 
-def _found(
+def _find_cut(
     study: str | os.PathLike[str],
     cutoff: str | int | Cutoff,
     misses: int | str | os.PathLike[str] | None,
     ranking: Any,
 ) -> Cut:
     """Find the cutoff, and what holds there."""
-    target = Cutoff.of(cutoff)
+    target = Cutoff.parse(cutoff)
     if target.kind == "recall" and not target.value:
         raise InputError(f"a cut at {cutoff} holds no item", "name a recall in (0, 1], such as recall:0.9")
     named = {} if misses is None else {"misses": misses_or_study(misses)}

@@ -58,15 +58,15 @@ def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (),
     """
     folder = Study(Path(study))
     with folder.changing():
-        found = kind_of(folder.folder).evaluate(folder, sources_of(labels), options)
-        return replace(found, folder=folder.folder)
+        result = kind_of(folder.folder).evaluate(folder, sources_of(labels), options)
+        return replace(result, folder=folder.folder)
 
 
 def rehearsal(study: Path, *, labels: Sequence[str] = (), **options: Any) -> Rehearsal:
     """Say which files would be read and written; options are checked."""
     folder = Study(study)
     kind, plan = kind_of(study), folder.plan()
-    kind.asked("evaluate", options)
+    kind.parse_options("evaluate", options)
     head = f"Would evaluate {plan.table.num_rows:,} planned items, with the labels that the study has already."
     writes = [folder.folder / name for name in kind.result.files(plan)]
     return Rehearsal.of_plan([head], plan, Forecast(), writes, forecast_labels(labels))
@@ -76,9 +76,9 @@ def printed(evaluation: Any, study: Path, labels: Sequence[str] = (), **_: Any) 
     """Print results, where the report is, and what to run next."""
     folder, summary = Study(study), evaluation.summary
     sizes = forecast_labels(labels)
-    sources = [{**one, "bytes": size.bytes} for one, size in zip(summary["sources"], sizes, strict=True)]
+    sources = [{**source, "bytes": size.bytes} for source, size in zip(summary["sources"], sizes, strict=True)]
     counted = [size.bytes for size in sizes if size.bytes is not None]
-    stage = {"rows": sum(one["rows"] for one in sources), "bytes": sum(counted) if counted else None}
+    stage = {"rows": sum(source["rows"] for source in sources), "bytes": sum(counted) if counted else None}
     stage |= {"evaluation_id": evaluation.evaluation_id, **summary["account"]}
     stage |= {key: summary[key] for key in ("half_width", "claim") if key in summary}
     read = {"study": summary["study"], "evaluation_id": evaluation.evaluation_id, "labels": sources}

@@ -16,7 +16,7 @@ from streameval.errors import InputError
 from streameval.kinds import kind_for
 from streameval.kinds.exact import ROWS, ExactRun
 from streameval.labelling.options import LabelMeaning, LabelsAre
-from streameval.options import listed, own, takes
+from streameval.options import listed, make_own, takes
 from streameval.per_query.options import PerRanking
 from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
@@ -135,9 +135,9 @@ def exact(
         InputError: A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
     """
     options = described(options, many)
-    meaning = own(LabelMeaning, many)
+    meaning = make_own(LabelMeaning, many)
     if per is not None or many:
-        many |= meaning.named()
+        many |= meaning.as_named()
         alone = {"labels": labels, "on": on, "misses": misses or None, "sample_of": sample_of,
                  "at_score": at_score, "method": method,
                  "labels_are": None if labels_are == "answers" else labels_are}  # fmt: skip
@@ -147,7 +147,7 @@ def exact(
                           collect=tables if rows == "kept" else None, **given)  # fmt: skip
         return means if out is not None or rows != "kept" else means.with_rankings(pa.concat_tables(tables))
     alone = {"labels": labels, "on": on, "labels_are": labels_are, "misses": misses, "method": method,
-             "sample_of": sample_of, "at_score": at_score, **meaning.named()}  # fmt: skip
+             "sample_of": sample_of, "at_score": at_score, **meaning.as_named()}  # fmt: skip
     result = kind_for("exact", {}).exact(ranking, out, alone, ExactRun(label, options, engine, progress))
     return cast("Evaluation", result)
 
@@ -161,11 +161,11 @@ def exact_per(
     engine: Engine | str = "local",
     progress: Progress = silent,
     collect: list[pa.Table] | None = None,
-    **given: Any,
+    **raw_options: Any,
 ) -> RankingsEvaluation:
     """Evaluate many rankings as `exact` does; without `out`, `collect` receives the rows of each."""
     run = ExactRun(label, options or RankingOptions(), engine, progress, collect)
-    return cast("RankingsEvaluation", kind_for("exact", {"per": ()}).exact(ranking, out, given, run))
+    return cast("RankingsEvaluation", kind_for("exact", {"per": ()}).exact(ranking, out, raw_options, run))
 
 
 def rehearsal(
@@ -175,24 +175,24 @@ def rehearsal(
     labels: str | None = None,
     sample_of: str | None = None,
     out: Path | None = None,
-    **given: Any,
+    **raw_options: Any,
 ) -> Rehearsal:
     """Forecast what would be read, from footers."""
-    options = described(None, given)
-    _ = own(LabelMeaning, given)
-    if any(one.name in given for one in fields(PerRanking)):
+    options = described(None, raw_options)
+    _ = make_own(LabelMeaning, raw_options)
+    if any(field.name in raw_options for field in fields(PerRanking)):
         raise InputError("--per does not go with --dry-run", "leave it out")
     with for_a_while(ranking, options) as source:
         drawn = () if sample_of in (None, ROWS) else listed(sample_of)
         n_items, read = forecast_exact(source, options, [*([label] if labels is None else []), *drawn])
     writes = [out / name for name in kind_for("exact", {}).result.files(None)] if out else []
     head = f"Would evaluate {number_of(n_items, 'item')}."
-    beside = forecast_labels([] if labels is None else [labels])
-    return Rehearsal([head], n_items, n_items, ranking, read, writes, beside)
+    labels_forecast = forecast_labels([] if labels is None else [labels])
+    return Rehearsal([head], n_items, n_items, ranking, read, writes, labels_forecast)
 
 
 def printed(
-    found: StudyResult,
+    result: StudyResult,
     ranking: Sequence[str],
     label: str,
     labels: str | None,
@@ -202,14 +202,14 @@ def printed(
 ) -> Printed:
     """Print results, and where the report is."""
     folder = out or Path()
-    summary, report, kept = found.summary, None, None
-    facts, lines = found.facts(folder), found.lines(folder)
+    summary, report, kept = result.summary, None, None
+    facts, lines = result.facts(folder), result.lines(folder)
     if out is not None:
         report = str(out / "report.html")
         lines = [*lines, f"Report: {report}"]
-        beside = [asdict(one) for one in forecast_labels([labels] if labels else [])]
+        label_sources = [asdict(forecast) for forecast in forecast_labels([labels] if labels else [])]
         read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
-                "labels": beside, **engine_facts(engine)}  # fmt: skip
-        kept = Record(out, read, [out / name for name in found.written(None)])
+                "labels": label_sources, **engine_facts(engine)}  # fmt: skip
+        kept = Record(out, read, [out / name for name in result.written(None)])
     stage = {"rows": summary["n_items"], **{name: summary[name] for name in _TOLD if name in summary}}
     return Printed({**facts, "report": report}, lines, stage, record=kept)

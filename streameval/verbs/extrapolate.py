@@ -83,7 +83,7 @@ def extrapolate(
         if not len(given) + len(named) == len(numbers) == len(point):
             raise InputError(f"a point is {', '.join(point)}", "give each of the four once")
         return from_point(**numbers, items=items)
-    basis, to = _asked(given)
+    basis, to = _basis_and_recall(given)
     if _is_study(basis):
         return extrapolate_study(basis[0], to=to, at=at, items=items)
     if at is not None:
@@ -91,7 +91,7 @@ def extrapolate(
     return from_point(*_point(basis), to, items=items)
 
 
-def _asked(given: Sequence[Any]) -> tuple[Sequence[Any], float]:
+def _basis_and_recall(given: Sequence[Any]) -> tuple[Sequence[Any], float]:
     """From what to extrapolate, and to which recall."""
     if len(given) < 2:
         raise InputError("it is not said from what to extrapolate, and to what", _FORM)
@@ -174,8 +174,8 @@ def extrapolate_study(
 
 def _ranks(at: int | str | Sequence[int | str], n_items: int) -> list[int]:
     """Ranks of cutoffs, an `InputError` where one is none."""
-    ranks = [(one, Cutoff.of(one).rank_in(n_items)) for one in listed(at)]
-    if wrong := [one for one, rank in ranks if rank is None]:
+    ranks = [(cutoff, Cutoff.parse(cutoff).rank_in(n_items)) for cutoff in listed(at)]
+    if wrong := [cutoff for cutoff, rank in ranks if rank is None]:
         raise InputError(f"{wrong[0]} is no number of items", "extrapolate from numbers of items, such as 1000 or 1%")
     return [rank for _, rank in ranks if rank is not None]
 
@@ -218,7 +218,7 @@ def printed(
     found: Extrapolation | tuple[pa.Table, Curve], given: Sequence[str], at: str | None, items: int | None, **_: Any
 ) -> Printed:
     """Print the precision at the other recall, and what to know of it."""
-    basis, to = _asked(given)
+    basis, to = _basis_and_recall(given)
     if isinstance(found, Extrapolation):
         return _of_point(found, to, items)
     table, curve = found

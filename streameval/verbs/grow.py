@@ -137,7 +137,7 @@ def _second_batch(study: Study, plan: Plan) -> Plan:
 
 def _later(study: Study, plan: Plan, how: Growth) -> Plan:
     """Grow to a later stage; the same plan where the request has been met."""
-    reached = _reached(study, plan)
+    reached = _reached_width(study, plan)
     if _is_met(plan, how, reached):
         return plan
     method = method_of(plan)
@@ -166,13 +166,15 @@ def _is_met(plan: Plan, how: Growth, reached: float | None) -> bool:
     width = how.half_width
     if width is None:
         return how.request in plan.grown_by
-    return any(one.get("half_width", 1) <= width for one in plan.grown_by) if reached is None else reached <= width
+    return (
+        any(growth.get("half_width", 1) <= width for growth in plan.grown_by) if reached is None else reached <= width
+    )
 
 
 def _affordable(method: Sequential, plan: Plan, looks: list[Look], more: int) -> Plan:
     """Grow to the furthest stage that asks for no more labels: what is forecast is their number on average."""
     planned = plan.table.num_rows
-    near = [one for one in looks[1:] if one.labels - planned <= 1.1 * more + 10]
+    near = [look for look in looks[1:] if look.labels - planned <= 1.1 * more + 10]
     for look in reversed([looks[0], *near]):
         grown = method.enlarged(plan, look.look)
         if grown.table.num_rows - planned <= more:
@@ -192,7 +194,7 @@ def _narrow_enough(looks: list[Look], half_width: float, calibration: float) -> 
     return within[0]
 
 
-def _reached(folder: Study, plan: Plan) -> float | None:
+def _reached_width(folder: Study, plan: Plan) -> float | None:
     """Half-width that the whole of the plan's labels reached; None before it was evaluated with all of them."""
     try:
         summary = folder.evaluation().summary

@@ -90,11 +90,11 @@ def judge(
     plan = folder.plan()
     _refuse_no_sample(folder, plan)
     if command is None:
-        given = {"places": [place_of(one) for one in sources],
+        answer_sources = {"places": [place_of(source) for source in sources],
                  "flags": {key: value for key, value in read.items() if value is not None}}  # fmt: skip
         with folder.changing():
             plan = folder.plan()
-            return _frozen(folder, plan, read_answers(folder, plan, sources, LabelColumns(**vars(how))), given)
+            return _frozen(folder, plan, read_answers(folder, plan, sources, LabelColumns(**vars(how))), answer_sources)
     program = JudgeProgram(command, rate)
     if not awaits_judge(plan):
         if plan.location.get("judge_answers", {"flags": {}})["flags"].get("command") == command:
@@ -102,9 +102,9 @@ def judge(
         raise StudyError(f"{study}: its judge has answered already, and its answers are frozen",
                          "another judge is another study: plan into a new folder")  # fmt: skip
     _, tasks, _ = judged_items(folder, plan, Access(ranking, columns))
-    said = asked_of(folder, plan, tasks, program, progress)
+    judged = asked_of(folder, plan, tasks, program, progress)
     with folder.changing():
-        return _frozen(folder, folder.plan(), said, {"places": [], "flags": {"command": command}})
+        return _frozen(folder, folder.plan(), judged, {"places": [], "flags": {"command": command}})
 
 
 def printed(plan: Plan, study: Path, price_per_label: float | None = None, **_: Any) -> Printed:
@@ -134,22 +134,23 @@ def _refuse_no_sample(folder: Study, plan: Plan) -> None:
                          "a judge answers first: plan into a new folder")  # fmt: skip
 
 
-def _frozen(folder: Study, plan: Plan, said: FloatArray, given: Mapping[str, Any]) -> Plan:
+def _frozen(folder: Study, plan: Plan, judged: FloatArray, answer_sources: Mapping[str, Any]) -> Plan:
     """Freeze what a judge said of its sample."""
-    asked, method = asked_judge(plan), method_of(plan)
-    if asked is None or not isinstance(method, DrawsIndependently):
+    judge_sample, method = asked_judge(plan), method_of(plan)
+    if judge_sample is None or not isinstance(method, DrawsIndependently):
         raise ValueError("no judge was asked")
-    codes = asked.codes(pa.chunked_array([pa.array(said)]), "the judge's answers")
+    codes = judge_sample.codes(pa.chunked_array([pa.array(judged)]), "the judge's answers")
     if not awaits_judge(plan):
-        refuse_other_answers(folder, plan, said)
+        refuse_other_answers(folder, plan, judged)
         return plan
     _refuse_no_sample(folder, plan)
-    missing = int(np.sum(np.isnan(said)))
-    if 2 * missing > said.size:
-        raise InputError(f"{folder.folder}: its judge answered {said.size - missing:,} of {said.size:,} items, fewer "
+    missing = int(np.sum(np.isnan(judged)))
+    if 2 * missing > judged.size:
+        raise InputError(f"{folder.folder}: its judge answered {judged.size - missing:,} of {judged.size:,} items, "
+                         "fewer "
                          "than half, and none can be added once the answers are frozen",
                          "give all of its answers at once; judge takes several files")  # fmt: skip
-    frozen = answered(plan, method.reserve(plan)[0], codes, said).with_notes(grown_from=list(plan.study_ids))
-    frozen = replace(frozen, location={**frozen.location, "judge_answers": given})
+    frozen = answered(plan, method.reserve(plan)[0], codes, judged).with_notes(grown_from=list(plan.study_ids))
+    frozen = replace(frozen, location={**frozen.location, "judge_answers": answer_sources})
     folder.grow_plan(frozen)
     return frozen

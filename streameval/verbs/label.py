@@ -31,7 +31,7 @@ from streameval.study.tasks import kept_question, question_file, question_of
 
 @dataclass(frozen=True)
 class Served:
-    """Where a study is served.
+    """Address at which a study is served.
 
     Attributes:
         owner: Address of the owner's page.
@@ -69,7 +69,7 @@ def label(
     engine: Engine | str = "local",
     progress: Progress = silent,
     served: Callable[[Served], None] = _unsaid,
-    **asked: Any,
+    **raw_options: Any,
 ) -> LabellingProgress:
     """Label them in the browser, alone or together.
 
@@ -98,7 +98,7 @@ def label(
         engine: In Python: what runs the scans of a list by score: see `scan`.
         progress: In Python: as of `select`.
         served: In Python: is told where, once it is.
-        asked: In Python by name: `ask`, `positive`, `negative`, `guidelines`, `image`, `image_root`: see
+        raw_options: In Python by name: `ask`, `positive`, `negative`, `guidelines`, `image`, `image_root`: see
             `streameval.labelling.options.AskOptions`.
 
     Returns:
@@ -114,7 +114,7 @@ def label(
         from streameval.serving.session import LabellingSession
     except ModuleNotFoundError as error:
         raise InputError("label needs Starlette and uvicorn", installed_by("label")) from error
-    (options,) = split([AskOptions], asked, "label")
+    (options,) = split([AskOptions], raw_options, "label")
     folder = Study(Path(study))
     if awaits_judge(folder.plan()):
         raise InputError(f"{folder.folder}: its judge has to answer before anybody labels",
@@ -124,7 +124,7 @@ def label(
     names = listed(people) if people else (getpass.getuser(),)
     columns = listed(columns) if columns is not None else kept_question(folder).shown or None
     access = Access(ranking, columns, engine, progress)
-    shown, _ = planned_items(folder, access).shown(columns)
+    shown, _ = planned_items(folder, access).shown_columns(columns)
     question = replace(question_of(folder, options, shown), shown=tuple(columns or ()))
     if overlap is not None:
         question = replace(question, overlap=share_of(overlap, len(names)))
@@ -134,7 +134,7 @@ def label(
         session = LabellingSession(folder, links, question, access)
         atomic.write_all(question_file(folder, question))  # not where another command serves it, and asks otherwise
         serve(session, listening, _names(host, base), lambda: served(_addresses(links, base)))
-    return ProgressResult.of(kind_of(folder.folder).tasks.progress(folder), folder.folder)
+    return ProgressResult.from_study(kind_of(folder.folder).tasks.progress(folder), folder.folder)
 
 
 def printed(state: LabellingProgress, study: Path, **_: Any) -> Printed:

@@ -49,28 +49,28 @@ def labels(
     folder = Study(Path(study))
     names = forget if isinstance(forget, list | tuple) or forget is None else [str(forget)]
     if not names:
-        return ProgressResult.of(kind_of(folder.folder).tasks.progress(folder), folder.folder)
+        return ProgressResult.from_study(kind_of(folder.folder).tasks.progress(folder), folder.folder)
     with folder.changing():
         folder.plan()
         return folder.labels.forget(*names)
 
 
-def printed(found: ProgressResult | Mapping[str, int], study: Path, **_: Any) -> Printed:
+def printed(result: ProgressResult | Mapping[str, int], study: Path, **_: Any) -> Printed:
     """Print how far the labelling has come, or which rows do not count any more and what to run next."""
-    if not isinstance(found, ProgressResult):
-        return _forgotten(study, found)
+    if not isinstance(result, ProgressResult):
+        return _forgotten(study, result)
     facts = {
         "study": str(study),
-        "account": dict(found.account),
-        "strata": found.strata.to_pylist(),
-        "sources": list(found.sources),
-        "agreement": dict(found.agreement),
-        **found.doubts,
-        "half_width": dict(found.half_width),
-        **found.judging,
-        "pace": dict(found.pace),
+        "account": dict(result.account),
+        "strata": result.strata.to_pylist(),
+        "sources": list(result.sources),
+        "agreement": dict(result.agreement),
+        **result.doubts,
+        "half_width": dict(result.half_width),
+        **result.judging,
+        "pace": dict(result.pace),
     }
-    return Printed(facts, found.paragraphs, events=[Event("labels", found.account)])
+    return Printed(facts, result.paragraphs, events=[Event("labels", result.account)])
 
 
 def _forgotten(study: Path, dropped: Mapping[str, int]) -> Printed:

@@ -23,7 +23,7 @@ from streameval.errors import (
     StudyError,
     did_you_mean,
 )
-from streameval.kinds import answering, available, named
+from streameval.kinds import answering, available, kind_named
 from streameval.labelling.answers import ANNOTATORS
 from streameval.methods import check_confidence
 from streameval.options import listed, takes
@@ -95,8 +95,8 @@ def monitor(
             study of a day, or labels of it that have changed; a study, or a seed, that another one has.
     """
     folders, measure = _told_apart(studies, measure)
-    given = [*map(_named, folders)]
-    if not given:
+    dated = [*map(_day_and_folder, folders)]
+    if not dated:
         raise InputError("no study is given", 'streameval monitor STUDY "precision@10000 >= 0.9" --out history.parquet')
     watched = None if measure is None else Question.of(measure)
     if watched is not None:
@@ -106,16 +106,16 @@ def monitor(
     if confidence is not None:
         check_confidence(confidence)
     if out is None:
-        return _with_studies(_begun(given[0][1], asked), given, allowed)
+        return _with_studies(_begun(dated[0][1], asked), dated, allowed)
     path = Path(out)
     atomic.make_folder(path.parent)
     with locks.one_at_a_time(path.parent):
         before = read_history(path, _history_of)
-        begun = _begun(given[0][1], asked) if before is None else _same(path, before, asked)
-        history = _with_studies(begun, given, allowed)
-        history = replace(history, corrected=_corrected(history, {folder for _, folder in given}))
+        begun = _begun(dated[0][1], asked) if before is None else _same(path, before, asked)
+        history = _with_studies(begun, dated, allowed)
+        history = replace(history, corrected=_corrected_studies(history, {folder for _, folder in dated}))
         if history.added:
-            page = named(history.settings.kind).watched.page(history)
+            page = kind_named(history.settings.kind).watched.page(history)
             atomic.write_all({path.with_suffix(".html"): atomic.text(page), path: history.writer()})
     return history
 
@@ -138,9 +138,9 @@ def _events(history: History) -> Iterator[Event]:
     """Give an event for each study of this call, and for the last one of the history."""
     facts, key = history.facts, history.key
     rows = facts[history.rows_are]
-    told = facts.get("given", [*facts["added"], *(row[key] for row in rows[-1:])])
+    shown = facts.get("given", [*facts["added"], *(row[key] for row in rows[-1:])])
     for row in rows:
-        if row[key] in told:
+        if row[key] in shown:
             bad = row[key] in facts.get("falls", ()) or "fail" in (row["outcome"], row.get("run_outcome"))
             yield Event("monitor", row, not bad)
 
@@ -149,12 +149,12 @@ def _told_apart(
     studies: Sequence[Watchable] | Watchable, measure: str | Question | None
 ) -> tuple[list[str], str | Question | None]:
     """Tell folders from what is watched, which may stand behind them."""
-    words = [os.fspath(one) for one in ([studies] if isinstance(studies, str | os.PathLike) else studies)]
+    words = [os.fspath(word) for word in ([studies] if isinstance(studies, str | os.PathLike) else studies)]
     behind = measure is None and words and _MEASURE.fullmatch(words[-1]) and not Path(words[-1]).exists()
     return (words[:-1], words[-1]) if behind else (words, measure)
 
 
-def _named(study: str) -> tuple[date | None, str]:
+def _day_and_folder(study: str) -> tuple[date | None, str]:
     """A study's folder, and the day that stands before it."""
     day, _, folder = study.partition("=")
     parts = DATE.fullmatch(day) if folder else None
@@ -173,20 +173,20 @@ def _history_of(name: str) -> type[History]:
     return kind.watched.HISTORY
 
 
-def _begun(first: str, asked: Mapping[str, Any]) -> History:
+def _begun(first: str, watched: Mapping[str, Any]) -> History:
     """Begin a history of the kind of its first study."""
     kind = answering(first, "monitor")
     Study(Path(first)).plan()  # says where there is no study
     history = kind.watched.HISTORY
-    if asked["measure"] is None:
+    if watched["measure"] is None:
         raise InputError("nothing to watch was named", history.form)
-    confidence = {} if asked["confidence"] is None else {"confidence": asked["confidence"]}
-    return history.begun(Settings(history.watched(asked["measure"]), **confidence, kind=kind.name))
+    confidence = {} if watched["confidence"] is None else {"confidence": watched["confidence"]}
+    return history.begun(Settings(history.watched_text(watched["measure"]), **confidence, kind=kind.name))
 
 
-def _same(path: Path, before: History, asked: Mapping[str, Any]) -> History:
-    settings, measure, confidence = before.settings, asked["measure"], asked["confidence"]
-    others = {"measure": None if measure is None else before.watched(measure), "confidence": confidence}
+def _same(path: Path, before: History, watched: Mapping[str, Any]) -> History:
+    settings, measure, confidence = before.settings, watched["measure"], watched["confidence"]
+    others = {"measure": None if measure is None else before.watched_text(measure), "confidence": confidence}
     for name, value in others.items():
         if value is not None and value != getattr(settings, name):
             raise StudyError(f"{path}: was begun with {name} {getattr(settings, name)}, not {value}",
@@ -194,53 +194,53 @@ def _same(path: Path, before: History, asked: Mapping[str, Any]) -> History:
     return before
 
 
-def _with_studies(history: History, given: Sequence[tuple[date | None, str]], allow: tuple[str, ...]) -> History:
+def _with_studies(history: History, dated: Sequence[tuple[date | None, str]], allow: tuple[str, ...]) -> History:
     """The history with the studies, and what that did."""
     before, studies = history, []
-    for day, folder in given:
+    for day, folder in dated:
         try:
             _refuse_other_kind(history, folder)
-            studies.append(history.taken(day, folder))
+            studies.append(history.read_study(day, folder))
             history = _with_study(history, studies[-1], allow)
             if history.waiting:
-                return history.told(before, studies[:-1])
+                return history.with_call(before, studies[:-1])
         except StreamevalError as error:
             if error.what.startswith(folder):
                 raise
             raise type(error)(f"{folder}: {error.what}", error.hint) from error
-    return history.told(before, studies)
+    return history.with_call(before, studies)
 
 
-def _corrected(history: History, given: Collection[str]) -> tuple[str, ...]:
+def _corrected_studies(history: History, folders: Collection[str]) -> tuple[str, ...]:
     """Name studies of earlier calls whose labels are no longer what the history counts, with their number.
 
     Studies that lie elsewhere by now, or cannot be read, are passed over: this call is not about them.
     """
-    found = []
+    corrected = []
     for row in history.rows:
         folder = str(row["study"])
-        if folder in given or not Path(folder).is_dir():
+        if folder in folders or not Path(folder).is_dir():
             continue
         with suppress(StreamevalError, OSError, KeyError):
             if Study(Path(folder)).summary()["evaluation_id"] == row["evaluation_id"]:
                 continue
-            now = history.taken(row.get("day"), folder)
-            if now.plan.plan_id == row["plan_id"] and (changed := _changed(row, now)):
-                found.append(f"{history.called(row)} ({folder}): {changed:,}")
-    return tuple(found)
+            now = history.read_study(row.get("day"), folder)
+            if now.plan.plan_id == row["plan_id"] and (changed := _n_changed(row, now)):
+                corrected.append(f"{history.row_name(row)} ({folder}): {changed:,}")
+    return tuple(corrected)
 
 
-def _changed(row: Mapping[str, Any], now: WatchedStudy) -> int:
+def _n_changed(row: Mapping[str, Any], now: WatchedStudy) -> int:
     """Count labels that a row counts, and that are others by now."""
     before = np.frombuffer(row["counted"], np.int8)
     return int(np.sum((before >= 0) & (before != now.answers)))
 
 
 def _refuse_other_kind(history: History, folder: str) -> None:
-    kind, own = answering(folder, "monitor"), history.settings.kind
-    if kind.name != own:
+    kind, watched_kind = answering(folder, "monitor"), history.settings.kind
+    if kind.name != watched_kind:
         Study(Path(folder)).plan()  # says where there is no study
-        raise StudyError(f"{folder} is {kind.about}, and this history began with {named(own).about}",
+        raise StudyError(f"{folder} is {kind.about}, and this history began with {kind_named(watched_kind).about}",
                          "begin another history for it: --out FILE")  # fmt: skip
 
 
@@ -252,15 +252,15 @@ def _with_study(history: History, new: WatchedStudy, allow: tuple[str, ...]) -> 
     if old is None:
         _refuse_again(history, new)
     more = old is None or _more_answers(history, old, new)
-    history = replace(history, settings=_asked(history, new, allow))
+    history = replace(history, settings=_settings_of(history, new, allow))
     if not more:
         return history
     if old is None and _INCOMPLETE not in allow and np.any(new.answers < 0):
         return replace(history, waiting=_waits_for(new))
     new.refuse_without_probability()
     at = len(rows) if at is None else at
-    entry = new.at(history.settings, float(share_of(history.delta, at + 1)))
-    return history.with_study(at, entry if old is None else entry.after(old))
+    entry = new.estimate(history.settings, float(share_of(history.delta, at + 1)))
+    return history.with_study(at, entry if old is None else entry.replacing(old))
 
 
 def _refuse_again(history: History, new: WatchedStudy) -> None:
@@ -269,12 +269,12 @@ def _refuse_again(history: History, new: WatchedStudy) -> None:
     for row in history.rows:
         if row["plan_id"] in ids:
             raise StudyError(
-                f"{new.folder}: its plan is the one that the history has for {history.called(row)}",
+                f"{new.folder}: its plan is the one that the history has for {history.row_name(row)}",
                 "a study counts once; each is planned anew, without --seed",
             )
         if seed is not None and row["seed"] == seed:
             raise StudyError(
-                f"{new.folder}: was drawn with seed {seed}, as that of {history.called(row)}, so its draw is not a "
+                f"{new.folder}: was drawn with seed {seed}, as that of {history.row_name(row)}, so its draw is not a "
                 "fresh one",
                 "plan without --seed, and with no seed in streameval.toml",
             )
@@ -285,20 +285,20 @@ def _waits_for(new: WatchedStudy) -> str:
 
 
 def _more_answers(history: History, old: Mapping[str, Any], new: WatchedStudy) -> bool:
-    """Whether labels came that were missing when a study was taken; a `StudyError` where one that counted is another.
+    """Tell whether labels came in that were missing when a study was added; a `StudyError` where a counted one changed.
 
     Labels may have been corrected because of what the history said, and no proof covers what was chosen so.
     """
-    if changed := _changed(old, new):
+    if changed := _n_changed(old, new):
         raise StudyError(
-            f"{new.folder}: labels that the history counts for {history.called(old)} have changed since: {changed:,}",
+            f"{new.folder}: labels that the history counts for {history.row_name(old)} have changed since: {changed:,}",
             "a label counts as it was when its study was taken; for corrected ones begin a new history of all studies: "
             "--out FILE",
         )
     return bool(np.any(np.frombuffer(old["counted"], np.int8) != new.answers))
 
 
-def _asked(history: History, new: WatchedStudy, allow: Sequence[str]) -> Settings:
+def _settings_of(history: History, new: WatchedStudy, allow: Sequence[str]) -> Settings:
     """The settings, with the question of the first study, from which this one may differ in what is allowed."""
     question = new.question
     names = [*question, _INCOMPLETE]

@@ -94,14 +94,14 @@ def plan(
         OutsideError: Another command has planned this study otherwise meanwhile: it was told that its plan
             is there.
     """
-    asked = described(options, parameters)
-    given = _given(method, by, parameters)
-    ranking = None if isinstance(ranking, list | tuple) and not ranking and "questions" in given else ranking
+    ranking_options = described(options, parameters)
+    raw_options = _typed_options(method, by, parameters)
+    ranking = None if isinstance(ranking, list | tuple) and not ranking and "questions" in raw_options else ranking
     with told_of_source(Path(os.path.abspath(study)) / LIST_COPY, ranking):
-        return kind_for("plan", given).plan(ranking, study, given, seed, asked, progress)
+        return kind_for("plan", raw_options).plan(ranking, study, raw_options, seed, ranking_options, progress)
 
 
-def _given(method: str, by: str | None, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _typed_options(method: str, by: str | None, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Collect what is not as by default."""
     choices = {"method": None if method == "loguniform" else method, "by": by, **parameters}
     return {name: value for name, value in choices.items() if value is not None}
@@ -119,11 +119,11 @@ def rehearsal(
 ) -> Rehearsal:
     """Say what `select` would read for a plan, and how many of its items have a label already."""
     options = described(None, parameters)
-    given = _given(method, by, parameters)
-    kind = kind_for("plan", given)
+    raw_options = _typed_options(method, by, parameters)
+    kind = kind_for("plan", raw_options)
     if kind.no_rehearsal:
         raise InputError(f"{flag(kind.asked_by['plan'])} does not go with --dry-run", kind.no_rehearsal)
-    how = (given, kind.asked("plan", given))
+    how = (raw_options, kind.parse_options("plan", raw_options))
     return kind.planned.rehearsal(ranking, Study(study), how, seed, options, progress)
 
 
@@ -138,16 +138,16 @@ def before(study: Path, seed: int | None = None, **_: Any) -> Plan | None:
         return None
 
 
-def printed(made: Plan, study: Path, before: Plan | None, **options: Any) -> Printed:
+def printed(planned: Plan, study: Path, before: Plan | None, **options: Any) -> Printed:
     """Print what was planned, and what to run next."""
-    beside = made.location.get("beside")
+    question_folder = planned.location.get("beside")
     named = Study(study)
-    place = named if beside is None else Study(Path(beside))
+    place = named if question_folder is None else Study(Path(question_folder))
     options.pop("ranking", None)  # of a study that has a list none is typed
-    given = {name: value for name, value in options.items() if value is not None and (name, value) != _USUAL}
-    facts, lines = kind_of(place.folder).planned.says(Planned(made, named, place, before, given))
-    files = [place.folder / name for name in file_names(made)]
-    labels, size = made.table.num_rows, sum(path.stat().st_size for path in files)
-    stage = {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
-    read = {"source": made.read_from, "n_items": made.n_items, **made.ranking}
+    typed = {name: value for name, value in options.items() if value is not None and (name, value) != _USUAL}
+    facts, lines = kind_of(place.folder).planned.facts_and_lines(Planned(planned, named, place, before, typed))
+    files = [place.folder / name for name in file_names(planned)]
+    labels, size = planned.table.num_rows, sum(path.stat().st_size for path in files)
+    stage = {"rows": labels, "bytes": size, "labels": labels, "n_items": planned.n_items}
+    read = {"source": planned.read_from, "n_items": planned.n_items, **planned.ranking}
     return Printed(facts, lines, stage, record=Record(place.folder, read, files))

@@ -36,7 +36,7 @@ _PLAIN = re.compile(r"\w[\w.-]*")  # no folder, and nothing that leads out of on
 
 @dataclass(frozen=True, repr=False)
 class Published(ShowsItself):
-    """What was published.
+    """Files that were published.
 
     Attributes:
         manifest: `evaluation_id`, `study`, `version`, and for each of `files` its `name`, `bytes` and `sha256`.
@@ -84,7 +84,7 @@ def publish(study: str | os.PathLike[str], place: PathOrURI) -> Published:
     alone = not folder.exists and (folder.folder / "evaluation.json").exists()
     with locks.one_at_a_time(folder.folder) if alone else folder.changing():
         results = results_of(folder)
-        bodies = _bodies(folder.folder, published(folder, results))
+        bodies = _bodies(folder.folder, published_names(folder, results))
     return _copy(bodies, results.evaluation_id, results.summary["study"], place)
 
 
@@ -96,7 +96,7 @@ def printed(done: Published, study: Path, place: str) -> Printed:
     return Printed({"study": str(study), **facts}, done.paragraphs, stage)
 
 
-def published(folder: Study, results: StudyResult) -> list[str]:
+def published_names(folder: Study, results: StudyResult) -> list[str]:
     """Names of the files that are copied, in the order in which they are best read."""
     plan = folder.plan() if folder.exists else None
     planned = [] if plan is None else file_names(plan)
@@ -114,14 +114,14 @@ def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: 
             for name, body in bodies.items()
         ],
     }
-    former = _parsed(get(f"{root}/{MANIFEST}"))
+    former = _parse_manifest(get(f"{root}/{MANIFEST}"))
     if all(former.get(key) == manifest[key] for key in ("evaluation_id", "study", "version")):
         return Published(root, former, True)
-    with _alone(root) as refuse_lost:
+    with _exclusive_run(root) as refuse_lost:
         there = get(f"{root}/{MANIFEST}")
         if there is not None:
             remove(f"{root}/{MANIFEST}")
-        for name, digest in _listed(_parsed(there)).items():
+        for name, digest in _digests_in(_parse_manifest(there)).items():
             if name not in bodies and hashlib.sha256(get(f"{root}/{name}") or b"").hexdigest() == digest:
                 remove(f"{root}/{name}")  # of another kind of study: it would seem to belong to this one
         for name, body in bodies.items():
@@ -132,7 +132,7 @@ def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: 
 
 
 @contextmanager
-def _alone(root: str) -> Iterator[Callable[[], None]]:
+def _exclusive_run(root: str) -> Iterator[Callable[[], None]]:
     """Be the one run that writes to a place.
 
     Yields:
@@ -149,14 +149,14 @@ def _alone(root: str) -> Iterator[Callable[[], None]]:
         yield claim.refuse_lost
 
 
-def _listed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _digests_in(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """SHA-256 of the files that a manifest lists, by plain name; others write there too, so it may be anything."""
     listed = manifest.get("files")
     files = [file for file in listed if isinstance(file, dict)] if isinstance(listed, list) else []
     return {name: file.get("sha256") for file in files if _PLAIN.fullmatch(name := str(file.get("name")))}
 
 
-def _parsed(raw: bytes | None) -> dict[str, Any]:
+def _parse_manifest(raw: bytes | None) -> dict[str, Any]:
     try:
         manifest = json.loads(raw or b"{}")
     except ValueError:

@@ -79,32 +79,32 @@ def report(
     if len(studies) > 1 and out is None:
         raise InputError(f"a report of {len(studies)} studies needs a file name", "give it with --out FILE")
     atomic.refuse_needless(existing, out=out, plot=plot)
-    path = _written(studies, (examples, title), out, existing)
+    path = _write_page(studies, (examples, title), out, existing)
     return path if plot is None else [path, *_pictures(studies, Path(plot), existing)]
 
 
-def printed(made: Path | list[Path], plot: Path | None, **_: Any) -> Printed:
+def printed(written: Path | list[Path], plot: Path | None, **_: Any) -> Printed:
     """Print where the page and the charts are."""
-    page, *pictures = made if isinstance(made, list) else [made]
+    page, *pictures = written if isinstance(written, list) else [written]
     lines = [f"Report: {page}", *([f"Pictures: {len(pictures)} in {plot}"] if pictures else [])]
-    return Printed({"report": str(page), "plots": [str(one) for one in pictures]}, lines)
+    return Printed({"report": str(page), "plots": [str(chart) for chart in pictures]}, lines)
 
 
-def _written(
+def _write_page(
     studies: Sequence[str | os.PathLike[str]],
     how: tuple[Examples, str | None],
     out: str | os.PathLike[str] | None,
     existing: Existing,
 ) -> Path:
     if out is not None:
-        return _drawn(studies, how, Path(out), existing)
+        return _draw_chart(studies, how, Path(out), existing)
     folder = Path(studies[0])
     evaluated = (folder / "evaluation.json").exists()
     with locks.one_at_a_time(folder) if evaluated else nullcontext():
-        return _drawn(studies, how, folder / "report.html", "replaced")
+        return _draw_chart(studies, how, folder / "report.html", "replaced")
 
 
-def _drawn(
+def _draw_chart(
     studies: Sequence[str | os.PathLike[str]], how: tuple[Examples, str | None], path: Path, existing: Existing
 ) -> Path:
     items, title = how
@@ -115,7 +115,7 @@ def _drawn(
         results, plan = results_of(folder), folder.plan() if folder.exists else None
         drawn = results.page(folder.folder.resolve().name, plan, title)
     else:
-        first, *others = _shown(studies, items)
+        first, *others = _studies_shown(studies, items)
         drawn = first.page(others, title)
     atomic.write_out({path: atomic.text(drawn)}, existing)
     return path
@@ -123,7 +123,7 @@ def _drawn(
 
 def _pictures(studies: Sequence[str | os.PathLike[str]], folder: Path, existing: Existing) -> list[Path]:
     """Draw every chart as SVG and as PNG."""
-    first, *others = _shown(studies, "hidden")
+    first, *others = _studies_shown(studies, "hidden")
     files = {
         folder / f"{name}.{kind}": atomic.content(picture(chart, kind))
         for name, chart in first.charts(others).items()
@@ -133,14 +133,14 @@ def _pictures(studies: Sequence[str | os.PathLike[str]], folder: Path, existing:
     return list(files)
 
 
-def _shown(studies: Sequence[str | os.PathLike[str]], items: Examples) -> list[ReportedStudy]:
+def _studies_shown(studies: Sequence[str | os.PathLike[str]], items: Examples) -> list[ReportedStudy]:
     shown = []
     for path in studies:
         folder = Study(Path(path))
         results = results_of(folder)
         plan = folder.plan() if folder.exists else None
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
-        drawn = results.reported(folder.folder.resolve().name, plan, selection)
+        drawn = results.for_report(folder.folder.resolve().name, plan, selection)
         if drawn is None:
             raise StudyError(f"{os.fspath(path)} is {kind_of(folder.folder).about}, which is drawn alone and without "
                              "examples", f"`streameval report {shlex.quote(os.fspath(path))}`")  # fmt: skip

@@ -70,7 +70,7 @@ def scan(
 
 def printed(state: ScanState, study: Path, shard: str, **_: Any) -> Printed:
     """Print how far the scan under way is, and what to run next."""
-    missing = [f"{one.index}/{one.count}" for one in state.missing]
+    missing = [f"{shard_missing.index}/{shard_missing.count}" for shard_missing in state.missing]
     facts = {"shard": shard, "scan": state.step, "row_groups_done": state.units_done, "row_groups": state.units}
     folder = shlex.quote(str(study))
     if missing:

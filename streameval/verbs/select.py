@@ -47,7 +47,7 @@ _REASONS = (
 
 @dataclass(frozen=True)
 class Selection(Tabular):
-    """What `select` did.
+    """Result of `select`.
 
     Attributes:
         table: `rank`, `stratum`, `draw_weight` (see `streameval.study.weights`), `score` (where the order has one),
@@ -140,17 +140,17 @@ def select(
             )
         return _for_judge(folder, plan, access, Path(export), tasks)
     form = format_of(os.fspath(export)) if export is not None else None
-    (asked,) = split([TaskOptions], tasks, "select")
-    if export is None and (given := [name for name, value in tasks.items() if value]):
+    (task_options,) = split([TaskOptions], tasks, "select")
+    if export is None and (export_only := [name for name, value in tasks.items() if value]):
         raise InputError(
-            f"{flag(given[0])} says what an export holds, and no export is asked for", "name a file with --export"
+            f"{flag(export_only[0])} says what an export holds, and no export is asked for", "name a file with --export"
         )
     kind = kind_of(folder.folder)
     items = planned_items(folder, access)
     plan, fetched = items.plan, items.fetched
     if items.already and columns is not None and export is None:  # columns that are not asked for are left out
         items.save(folder)
-    handed = kind.tasks.handed_out(folder, plan, form is not None and asked.remaining)
+    handed = kind.tasks.handed_out(folder, plan, form is not None and task_options.remaining)
     table = fetched.table if handed is None else fetched.table.filter(pa.array(handed))
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
     selection = Selection(table if kind.rounds else fetched.table, fetched, items.already, source=source,
@@ -158,16 +158,16 @@ def select(
     if form is None or export is None:
         return selection
     kept = f"; {fetched.table.num_rows:,} items are kept in {folder.folder / 'selection.parquet'}"
-    made = make_tasks(folder, plan, table, items.shown(columns, kept), asked)
-    doubtful = zero_or_one(made.table) if columns is None else ()
-    selection = replace(selection, left_out=made.left_out, zero_or_one=doubtful)
-    if not made.table.num_rows:  # nothing remains: a file without a task would only be sent around
+    selected = make_tasks(folder, plan, table, items.shown_columns(columns, kept), task_options)
+    doubtful = zero_or_one(selected.table) if columns is None else ()
+    selection = replace(selection, left_out=selected.left_out, zero_or_one=doubtful)
+    if not selected.table.num_rows:  # nothing remains: a file without a task would only be sent around
         return selection
-    question = question_of(folder, asked, made.table.column_names)
-    exported = form.files(made.table, Path(export), question)
-    atomic.write_all({**question_file(folder, question), **folder.extra_task_files(made.extra)})
+    question = question_of(folder, task_options, selected.table.column_names)
+    exported = form.files(selected.table, Path(export), question)
+    atomic.write_all({**question_file(folder, question), **folder.extra_task_files(selected.extra)})
     atomic.write_out(exported, hint="people may have filled it in, so it is not replaced: export to another name")
-    return replace(selection, tasks=made.table.num_rows, files=tuple(exported), batches=made.batches)
+    return replace(selection, tasks=selected.table.num_rows, files=tuple(exported), batches=selected.batches)
 
 
 def _shared_keys(plan: Plan, items: pa.Table) -> int:
@@ -189,11 +189,11 @@ def _for_judge(
 ) -> Selection:
     """Fetch what a judge is asked about, and write it as tasks."""
     form = format_of(os.fspath(export))
-    (asked,) = split([TaskOptions], tasks, "select")
-    if given := [name for name in ("remaining", "repeats", "controls") if tasks.get(name)]:
-        raise InputError(f"{flag(given[0])} is for people, and a judge has to answer first", "leave it out")
+    (task_options,) = split([TaskOptions], tasks, "select")
+    if for_people := [name for name in ("remaining", "repeats", "controls") if tasks.get(name)]:
+        raise InputError(f"{flag(for_people[0])} is for people, and a judge has to answer first", "leave it out")
     fetched, table, left_out = judged_items(folder, plan, access)
-    exported = form.files(table, export, question_of(folder, asked, table.column_names))
+    exported = form.files(table, export, question_of(folder, task_options, table.column_names))
     atomic.write_out(exported, hint="answers may be in it, so it is not replaced: export to another name")
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
     return Selection(fetched.table, fetched, False, left_out, table.num_rows, tuple(exported), source,
@@ -221,76 +221,76 @@ def rehearsal(
     return Rehearsal.of_plan([f"{number_of(plan.table.num_rows, 'item')} would be fetched."], plan, read, writes)
 
 
-def printed(made: Selection, study: Path, export: Path | None = None, engine: str = "local", **_: Any) -> Printed:
+def printed(selection: Selection, study: Path, export: Path | None = None, engine: str = "local", **_: Any) -> Printed:
     """Print what was fetched and exported, what tasks do not show, and what to run next."""
     plan = Study(study).plan()
     for_judge = awaits_judge(plan)
-    facts = _facts(made)
+    facts = _facts(selection)
     rows, size = max(facts["rows_read"], facts["rows_scanned"]), facts["bytes_read"]
-    stage = facts | ({"rows": 0, "bytes": 0} if made.already else {"rows": rows, "bytes": size})
+    stage = facts | ({"rows": 0, "bytes": 0} if selection.already else {"rows": rows, "bytes": size})
     read = {name: facts[name] for name in ("rows_read", "rows_scanned", "row_groups_read", "pages_read", "bytes_read")}
     kept = study / ("judge_items.parquet" if for_judge else "selection.parquet")
-    fate = "fetched before are used again from" if made.already else "fetched into"
-    lines = [f"{number_of(made.table.num_rows, 'item')} {fate} {kept}"] * bool(made.table.num_rows)
-    lines += [*_ties(made, plan), *_to_people(study, made, export, for_judge)]
+    fate = "fetched before are used again from" if selection.already else "fetched into"
+    lines = [f"{number_of(selection.table.num_rows, 'item')} {fate} {kept}"] * bool(selection.table.num_rows)
+    lines += [*_ties(selection, plan), *_to_people(study, selection, export, for_judge)]
     return Printed(
-        {"study": str(study), "export": str(export) if made.files else None, **facts},
+        {"study": str(study), "export": str(export) if selection.files else None, **facts},
         lines,
         stage,
-        [Event("fallback", asdict(one)) for one in made.fetched.fallbacks],
-        Record(study, {**made.source, **read, **engine_facts(engine)}, [kept, *made.files]),
+        [Event("fallback", asdict(fallback)) for fallback in selection.fetched.fallbacks],
+        Record(study, {**selection.source, **read, **engine_facts(engine)}, [kept, *selection.files]),
     )
 
 
-def _ties(made: Selection, plan: Plan) -> list[str]:
+def _ties(selected: Selection, plan: Plan) -> list[str]:
     """Say what of the order of these items, and of their keys, is arbitrary."""
     lines = []
-    if tied := made.fetched.tied_ranks:
+    if tied := selected.fetched.tied_ranks:
         lines.append(
             f"{tied:,} of them {'shares its' if tied == 1 else 'share their'} score with another item: "
             "tied items stand in a fixed, arbitrary order."
         )
-        if 2 * tied > made.table.num_rows:
+        if 2 * tied > selected.table.num_rows:
             lines.append("More than half of these items are tied: the curve may depend on how ties are broken.")
-    if made.fetched.equal_keys:
+    if selected.fetched.equal_keys:
         key = ", ".join(plan.ranking["key"])
         lines.append(
-            f"`{key}` repeats for {made.fetched.equal_keys:,} tied items: the stored order decides between them."
+            f"`{key}` repeats for {selected.fetched.equal_keys:,} tied items: the stored order decides between them."
         )
-    if made.shared_keys:
+    if selected.shared_keys:
         lines.append(
-            f"`{', '.join(made.key_columns)}` does not tell items apart: {made.shared_keys:,} of the fetched items "
-            "share theirs with another one. Labels come back by se_task."
+            f"`{', '.join(selected.key_columns)}` does not tell items apart: {selected.shared_keys:,} of the fetched "
+            "items share theirs with another one. Labels come back by se_task."
         )
-    if made.fetched.missing_scores:
-        lines.append(f"{those_with(made.fetched.missing_scores, 'item')} no score: ranked last.")
+    if selected.fetched.missing_scores:
+        lines.append(f"{those_with(selected.fetched.missing_scores, 'item')} no score: ranked last.")
     return lines
 
 
-def _facts(made: Selection) -> dict[str, Any]:
+def _facts(selected: Selection) -> dict[str, Any]:
     return {
-        "items": made.table.num_rows,
-        "columns": made.table.column_names,
-        "already_fetched": made.already,
-        "rows_read": made.fetched.rows_read,
-        "row_groups_read": made.fetched.row_groups_read,
-        "pages_read": made.fetched.pages_read,
-        "bytes_read": made.fetched.bytes_read,
-        "tied_ranks": made.fetched.tied_ranks,
-        "equal_keys": made.fetched.equal_keys,
-        "shared_keys": made.shared_keys,
-        "missing_scores": made.fetched.missing_scores,
-        "rows_scanned": made.fetched.rows_scanned,
-        "left_out": dict(made.left_out),
-        "tasks": made.tasks,
-        "files": [str(path) for path in made.files],
-        "batches": list(made.batches),
+        "items": selected.table.num_rows,
+        "columns": selected.table.column_names,
+        "already_fetched": selected.already,
+        "rows_read": selected.fetched.rows_read,
+        "row_groups_read": selected.fetched.row_groups_read,
+        "pages_read": selected.fetched.pages_read,
+        "bytes_read": selected.fetched.bytes_read,
+        "tied_ranks": selected.fetched.tied_ranks,
+        "equal_keys": selected.fetched.equal_keys,
+        "shared_keys": selected.shared_keys,
+        "missing_scores": selected.fetched.missing_scores,
+        "rows_scanned": selected.fetched.rows_scanned,
+        "left_out": dict(selected.left_out),
+        "tasks": selected.tasks,
+        "files": [str(path) for path in selected.files],
+        "batches": list(selected.batches),
     }
 
 
-def _to_people(study: Path, made: Selection, export: Path | None, for_judge: bool) -> list[str]:
+def _to_people(study: Path, selected: Selection, export: Path | None, for_judge: bool) -> list[str]:
     """Say what was exported, and what to run once it is answered."""
-    if not made.table.num_rows or (export is not None and not made.files):
+    if not selected.table.num_rows or (export is not None and not selected.files):
         standing = standing_of(study)
         unwritten = "" if export is None else f", so {export} was not written"
         planned = Study(study).plan().table.num_rows
@@ -305,14 +305,14 @@ def _to_people(study: Path, made: Selection, export: Path | None, for_judge: boo
         form = format_of(str(export))
         back = form.back or back
         whom = " for the judge, who answers before anybody labels" if for_judge else ""
-        lines.append(f"{_exported(made.tasks, made.files)}{whom}, shuffled: {form.how}.")
-        if reused := len(set(Study(study).labels.reused())):
+        lines.append(f"{_export_sentence(selected.tasks, selected.files)}{whom}, shuffled: {form.how}.")
+        if reused := len(set(Study(study).labels.reused_ranks())):
             lines.append(f"{those_with(reused, 'item')} a label already, which the plan reuses: no task asks for it.")
-        if made.batches:
-            rows = ", ".join(f"{row:,}" for row in made.batches)
+        if selected.batches:
+            rows = ", ".join(f"{row:,}" for row in selected.batches)
             lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
-        lines += _left_out(made.left_out, made.key_columns)
-        if seen := made.zero_or_one:
+        lines += _left_out(selected.left_out, selected.key_columns)
+        if seen := selected.zero_or_one:
             column = "a column" if len(seen) == 1 else "columns"
             told = f"Annotators see {column} of only 0 and 1: {', '.join(seen)}."
             lines.append(f"{told} If that is the answer, choose columns with --columns.")
@@ -325,11 +325,11 @@ def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:
     """Tell which columns tasks do not show, and what becomes of those by which answers might be joined."""
     if not why:
         return []
-    told = []
-    for reason, many, one in _REASONS:
+    sentences = []
+    for reason, many, singular in _REASONS:
         if names := [name for name, cause in why.items() if cause == reason]:
-            told.append(f"{', '.join(names)} ({one if len(names) == 1 else many})")
-    lines = [f"Left out of the tasks: {'; '.join(told)}. Choose columns with --columns."]
+            sentences.append(f"{', '.join(names)} ({singular if len(names) == 1 else many})")
+    lines = [f"Left out of the tasks: {'; '.join(sentences)}. Choose columns with --columns."]
     if keys := ",".join(name for name in key if name in why):
         lines.append(
             f"Answers come back by se_task. Labels made elsewhere join by the key, with `evaluate --on {keys}`."
@@ -337,7 +337,7 @@ def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:
     return lines
 
 
-def _exported(tasks: int, files: Sequence[Path]) -> str:
+def _export_sentence(tasks: int, files: Sequence[Path]) -> str:
     return (
         f"{number_of(tasks, 'task')} in "
         + ", ".join(str(path) for path in files[:3])

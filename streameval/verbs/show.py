@@ -66,7 +66,9 @@ class Shown(ShowsItself, Tabular):
     def table(self) -> pa.Table:
         """`measure`, and `lower`, `estimate`, `upper` float64; scores that are no numbers are null."""
         sides = zip(Bounds._fields, zip(*self.bounds.values(), strict=True), strict=True)
-        numbers = {side: [one if isinstance(one, int | float) else None for one in values] for side, values in sides}
+        numbers = {
+            side: [value if isinstance(value, int | float) else None for value in values] for side, values in sides
+        }
         columns = {side: pa.array(values, pa.float64(), from_pandas=True) for side, values in numbers.items()}
         return pa.table({"measure": list(self.bounds), **columns})
 
@@ -101,16 +103,16 @@ def show(
         InputError: A measure that cannot be read (says where), or that the results do not have.
         StudyError: No study there; of measures, no results.
     """
-    asked, folder = [one for several in measures for one in read_measures(several)], Study(Path(study))
-    if not asked:
+    questions, folder = [question for several in measures for question in read_measures(several)], Study(Path(study))
+    if not questions:
         if slice is not None:
             raise InputError("no measure was asked for", "name some, such as precision@1000")
         standing = standing_of(study)
         return replace(standing, values=(*standing.values, *_asked_within(folder)))
     whole = results_of(folder)
     result: BoundedMeasures = whole if slice is None else whole.slice(slice)
-    found = of_each(asked, result.bounds)
-    bounds = {str(one): each for one, each in zip(asked, found, strict=True)}
+    shown = of_each(questions, result.bounds)
+    bounds = {str(question): each for question, each in zip(questions, shown, strict=True)}
     promise = f"{result.promise()} {estimate_sentence(result.estimates)}".rstrip()
     return Shown(bounds, result.claim, promise, result.estimates)
 
@@ -127,8 +129,8 @@ def printed(result: Shown | Standing, study: Path, **_: Any) -> Printed:
 def _asked_within(folder: Study) -> Iterator[str]:
     """Name the questions that were asked of a study, which stand in folders within."""
     for place, plan in studies_within(folder):
-        asked = kind_of(place).planned.subject(plan)
-        yield f"{place.name}: {asked} `{shlex.join(['streameval', 'show', str(place)])}` says where it stands."
+        subject = kind_of(place).planned.subject(plan)
+        yield f"{place.name}: {subject} `{shlex.join(['streameval', 'show', str(place)])}` says where it stands."
 
 
 def _plain(value: Any) -> Any:

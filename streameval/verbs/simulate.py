@@ -23,7 +23,7 @@ from streameval.methods import DrawsIndependently, available, refuse_alpha_with_
 from streameval.methods.options import MethodOptions
 from streameval.methods.replicates import Simulation, replicate
 from streameval.methods.values import MethodValue, chosen_methods
-from streameval.options import own, takes
+from streameval.options import make_own, takes
 from streameval.printed import Event, Printed
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -86,7 +86,7 @@ def simulate(
     if replicates < 1:
         raise InputError(f"--replicates is {replicates}, below 1")
     refuse_alpha_with_budget(parameters)
-    settings, meaning = described(options, parameters), own(LabelMeaning, parameters)
+    settings, meaning = described(options, parameters), make_own(LabelMeaning, parameters)
     shared = {key: value for key, value in parameters.items() if value is not None}
     chosen = [variant for value in chosen_methods(method, shared) for variant in _variants(value)]
     with for_a_while(ranking, settings) as source:
@@ -98,21 +98,21 @@ def simulate(
         progress(done, len(chosen))
         name = str(value)
         try:
-            made = value.create(value.takes(shared))
-            runs[name] = replicate(made, truth, replicates, seed)
+            instance = value.create(value.takes(shared))
+            runs[name] = replicate(instance, truth, replicates, seed)
             rows.append({"method": name, **runs[name].as_dict()})
-            if answers is not None and isinstance(made, DrawsIndependently):
+            if answers is not None and isinstance(instance, DrawsIndependently):
                 judged = f"{name} with {judge}"
-                runs[judged] = replicate(made, truth, replicates, seed, answers)
+                runs[judged] = replicate(instance, truth, replicates, seed, answers)
                 rows.append({"method": judged, **runs[judged].as_dict()})
         except InputError as error:
             rows.append({"method": name, "refused": error.line})
     if not runs:
         raise InputError(rows[0]["refused"])
-    found = SimulationResult(rows, runs, np.cumsum(truth) / np.arange(1, truth.size + 1))
+    simulation = SimulationResult(rows, runs, np.cumsum(truth) / np.arange(1, truth.size + 1))
     if plot is not None:
-        save_figure(found, plot, existing)
-    return found
+        save_figure(simulation, plot, existing)
+    return simulation
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,18 +123,18 @@ class SimulationResult(ShowsItself, Simulation):
     def paragraphs(self) -> Sequence[Paragraph]:
         """Give a row for each method, and what its numbers mean."""
         head = ["method", "labels", "half-width", "held", "of", "promised", "inside"]
-        lines: list[Paragraph] = [Columns(head, [_simulated(row) for row in self.rows if "refused" not in row])]
+        lines: list[Paragraph] = [Columns(head, [_cells(row) for row in self.rows if "refused" not in row])]
         lines += [f"{row['method']}: {row['refused']}" for row in self.rows if "refused" in row]
         return [*lines, "", *_NOTES]
 
 
-def printed(found: SimulationResult, plot: Path | None, **_: Any) -> Printed:
+def printed(simulation: SimulationResult, plot: Path | None, **_: Any) -> Printed:
     """Print a row for each method, and what its numbers mean."""
-    n_items = int(found.precision.size)
+    n_items = int(simulation.precision.size)
     return Printed(
-        {"n_items": n_items, "methods": found.rows, "plot": str(plot) if plot else None},
-        [*found.paragraphs, *([f"Plot: {plot}"] if plot else [])],
-        events=[Event("simulate", {"n_items": n_items, "methods": len(found.rows)})],
+        {"n_items": n_items, "methods": simulation.rows, "plot": str(plot) if plot else None},
+        [*simulation.paragraphs, *([f"Plot: {plot}"] if plot else [])],
+        events=[Event("simulate", {"n_items": n_items, "methods": len(simulation.rows)})],
     )
 
 
@@ -145,7 +145,7 @@ _NOTES = (
 )
 
 
-def _simulated(row: dict[str, Any]) -> list[str]:
+def _cells(row: dict[str, Any]) -> list[str]:
     promised = {"exact": "exact", "none": "nothing", "conditional": "conditional"}.get(row["claim"])
     inside = "-" if math.isnan(row["inside"]) else f"{row['inside']:.1%}"
     return [row["method"], f"{row['labels']:,}", f"{row['half_width']:.2%}", f"{row['held']:,}",

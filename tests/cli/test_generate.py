@@ -6,7 +6,7 @@ import pytest
 
 import streameval
 from streameval.cli import app
-from streameval.cli.declared import declared, verbs
+from streameval.cli.declared import read_declaration, verbs
 
 
 @pytest.mark.parametrize("verb", sorted(set(verbs()) - {"sql"}))
@@ -14,8 +14,10 @@ def test_a_command_has_every_parameter_that_the_manual_tells_of_and_no_other(ver
     arguments = app[verb].assemble_argument_collection()
     flags = {one.field_info.name for one in arguments if one.field_info.name != "output"}
     of_all = {"json", "log", "quiet", "dry_run", "engine"}
-    told = set(declared(verb).helps) & set(inspect.signature(inspect.unwrap(getattr(streameval, verb))).parameters)
-    options = {name for name, *_ in declared(verb).options()}
+    told = set(read_declaration(verb).helps) & set(
+        inspect.signature(inspect.unwrap(getattr(streameval, verb))).parameters
+    )
+    options = {name for name, *_ in read_declaration(verb).options()}
     assert told <= flags
     assert flags - of_all - told - options == set()
 
@@ -24,16 +26,17 @@ def test_a_command_has_every_parameter_that_the_manual_tells_of_and_no_other(ver
 def test_what_only_python_has_is_not_in_help(verb):
     shown = " ".join(one.parameter.help or "" for one in app[verb].assemble_argument_collection())
     assert "In Python" not in shown
-    assert "In Python" not in declared(verb).about
+    assert "In Python" not in read_declaration(verb).about
 
 
 def test_options_in_backticks_are_shown_as_they_are_typed():
     assert (
-        declared("select").help_of("no_parameter", "with `image_root` and `other`") == "with --image-root and `other`"
+        read_declaration("select").help_of("no_parameter", "with `image_root` and `other`")
+        == "with --image-root and `other`"
     )
 
 
 def test_the_manual_of_a_verb_is_read_without_its_libraries():
     manual = inspect.getdoc(streameval.cut)
-    assert declared("cut").manual == manual
-    assert "Example: streameval cut" in declared("cut").about
+    assert read_declaration("cut").manual == manual
+    assert "Example: streameval cut" in read_declaration("cut").about

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from streameval.cli import app, commands, flags_of, run
-from streameval.cli.declared import declared, verbs
+from streameval.cli.declared import read_declaration, verbs
 from streameval.cli.hints import VERBS, options_in
 from streameval.cli.panels import flowing
 from streameval.study import Study
@@ -116,7 +116,7 @@ def test_every_flag_is_shown_with_some_topic_and_no_help_is_longer_than_a_screen
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_examples_of_help_are_commands(verb):
-    about = declared(verb, "verbs" if verb != "sql" and verb in verbs() else "cli/commands").about
+    about = read_declaration(verb, "verbs" if verb != "sql" and verb in verbs() else "cli/commands").about
     examples = [line.removeprefix("Example: streameval ") for line in about.splitlines() if "Example: " in line]
     assert examples
     for example in examples:

@@ -8,7 +8,7 @@ from catalogue import ROWS
 
 import streameval
 from streameval.cli import run
-from streameval.cli.picture import shown
+from streameval.cli.picture import result_lines
 from streameval.verbs.evaluate import printed
 
 EVALUATED = [name for name in ROWS if re.search("-evaluated|-decided|-half-labelled|-round|-misses", name)]
@@ -61,7 +61,7 @@ def check_said(found, out):
 def test_results_of_any_kind_say_what_evaluate_prints(name, study):
     folder = study(name)
     found = streameval.evaluate(folder)
-    lines = shown(printed(found, folder).lines)
+    lines = result_lines(printed(found, folder).lines)
     said = check_said(found, "\n".join(lines))
     following = [line for line in all_words(lines) if line[0] == "Next:"]
     assert [line for line in said if line[0] == "Next:"] == following

@@ -237,13 +237,13 @@ def test_machine_code_is_of_one_processor_unless_it_is_made_for_many(processor, 
 )
 def test_the_command_says_why_it_takes_long(arguments, what, said, monkeypatch, capsys):
     twice = [("draw.mix64",), ("band.pmf_table",)]
-    monkeypatch.setattr(cli, "_answered", lambda given: [compiling(what, *kernel) for kernel in twice])
+    monkeypatch.setattr(cli, "_run_command", lambda given: [compiling(what, *kernel) for kernel in twice])
     assert cli.run(arguments) == 0
     assert capsys.readouterr().err == said
 
 
 def test_a_log_says_why_a_command_takes_long(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "_answered", lambda given: compiling(ONCE, "draw.mix64"))
+    monkeypatch.setattr(cli, "_run_command", lambda given: compiling(ONCE, "draw.mix64"))
     assert cli.run(["cost", "--log", "json"]) == 0
     notice, done = map(json.loads, capsys.readouterr().err.splitlines())
     assert (notice["event"], notice["level"], notice["kernel"]) == ("notice", "info", "draw.mix64")

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kinds import Kind, part
+from streameval.kinds import Kind, import_later
 from streameval.kinds.planned import PlanText
 from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.kinds.results import StudyResult
@@ -49,8 +49,8 @@ class Raffle(Kind):
     asked_by: ClassVar = {"plan": "tickets"}
     options: ClassVar = {"plan": (RaffleOptions,), "evaluate": (LabelColumns, Judging)}
     without = frozenset({"label_error", "assume"})
-    result = part(f"{__name__}:RaffleResult")
-    planned = part(f"{__name__}:PLANNED")
+    result = import_later(f"{__name__}:RaffleResult")
+    planned = import_later(f"{__name__}:PLANNED")
 
     def draw(self, ranking: object, asked: Sequence[Any], request: PlanRequest) -> Drawn:
         """Draw items uniformly, without replacement."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from suite_cases import examples
 
 from streameval.errors import InputError
-from streameval.labelling.duckdb_session import connected, one_line_errors
+from streameval.labelling.duckdb_session import one_line_errors, open_session
 from streameval.labelling.readers import open_source
 
 OBJECTS = st.dictionaries(st.sampled_from(["id", "label"]), st.integers(0, 9), min_size=1)
@@ -33,7 +33,7 @@ def rows_of_python(text):
 
 
 def rows_read(path):
-    with connected() as connection, one_line_errors(str(path)):
+    with open_session() as connection, one_line_errors(str(path)):
         opened = open_source(connection, str(path))
         rows = connection.sql("SELECT * FROM se_given ORDER BY se_row").to_arrow_table().drop_columns(["se_row"])
         assert not opened.rejected().table.num_rows
@@ -76,7 +76,7 @@ def test_an_object_with_one_key_twice_is_refused_with_its_line(tmp_path, text, p
 @pytest.mark.parametrize("text", ['{\n"id": 1\n}\n{\n"id": 2\n}\n', '{"id": 1}\n{\n"id": 2\n}\n'])
 def test_objects_that_go_over_lines_are_told_what_makes_one_line_of_each(tmp_path, text):
     (tmp_path / "a.json").write_text(text)
-    with pytest.raises(InputError, match=r"jq -c \. FILE"), connected() as connection:
+    with pytest.raises(InputError, match=r"jq -c \. FILE"), open_session() as connection:
         open_source(connection, str(tmp_path / "a.json")).rejected()
 
 

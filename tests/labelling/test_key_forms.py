@@ -14,7 +14,7 @@ from suite_cases import examples
 
 import streameval
 from streameval.errors import InputError
-from streameval.labelling.duckdb_session import connected
+from streameval.labelling.duckdb_session import open_session
 from streameval.labelling.key_forms import ambiguous, key_of, known_key, meeting
 from streameval.study import Study
 
@@ -54,7 +54,7 @@ def matches(connection, own, theirs):
 
 @pytest.fixture(scope="module")
 def connection():
-    with connected() as one:
+    with open_session() as one:
         yield one
 
 

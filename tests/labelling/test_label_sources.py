@@ -29,7 +29,7 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.labelling.columns import find
-from streameval.labelling.duckdb_session import connected, tables_of_ours
+from streameval.labelling.duckdb_session import open_session, tables_of_ours
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import open_source
@@ -139,14 +139,14 @@ def test_postgresql_by_query(plan, postgresql):
 
 def test_where_no_column_tells_what_became_of_work_that_is_an_unknown_text_and_no_number():
     """DuckDB 1.4 stores a null of no type as a number, which meets no text."""
-    with connected() as connection:
+    with open_session() as connection:
         opened = open_source(connection, pa.table({"rank": [1], "label": [1]}))
         columns = find(connection, opened, LabelColumns(), lambda types: [])
         assert connection.execute(f"SELECT typeof({columns.work_status})").fetchall() == [("VARCHAR",)]
 
 
 def test_duckdb_prints_nothing_and_streams_texts(plan, tmp_path):
-    with connected(str(tmp_path), "1GB") as connection:
+    with open_session(str(tmp_path), "1GB") as connection:
         assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
         for name, text in (("l.csv", "rank,label\n1,1\n"), ("l.jsonl", '{"rank": 1, "label": 1}\n')):
             (tmp_path / name).write_text(text)

@@ -232,10 +232,10 @@ def test_conditions_are_met_as_the_decimal_says():
     ("text", "n_items", "rank"), [("1%", 1_613_706, 16_137), ("1%", 10, 1), ("100%", 7, 7), ("5", 7, 5)]
 )
 def test_a_share_of_a_list_is_rounded_down_and_never_empty(text, n_items, rank):
-    assert Cutoff.of(text).rank_in(n_items) == rank
-    assert Cutoff.of("score:1").rank_in(n_items) is None
+    assert Cutoff.parse(text).rank_in(n_items) == rank
+    assert Cutoff.parse("score:1").rank_in(n_items) is None
     with pytest.raises(InputError, match=r"rank 8 is outside 1\.\.7"):
-        Cutoff.of(8).rank_in(7)
+        Cutoff.parse(8).rank_in(7)
 
 
 def test_signs_numbers_and_cutoffs_are_told_as_they_are_to_be_written():
@@ -249,4 +249,4 @@ def test_signs_numbers_and_cutoffs_are_told_as_they_are_to_be_written():
 
 
 def test_one_cutoff_may_have_its_thousands_apart_where_it_cannot_be_two():
-    assert Cutoff.of("10,300") == Cutoff.of("10_300") == Cutoff("rank", 10_300)
+    assert Cutoff.parse("10,300") == Cutoff.parse("10_300") == Cutoff("rank", 10_300)

@@ -56,7 +56,7 @@ def test_options_that_take_several_names_take_a_text(tmp_path):
     assert RankingOptions(score="a", key="id, a").key == ("id", "a")
     assert str(Judging(vote=" Mean ≥ 3").rule) == Judging(vote=" Mean ≥ 3").vote == "mean>=3"
     assert Judging(prefer="person,llm").prefer == ("person", "llm")
-    assert {KnownLabels.among([ReuseOptions(on)]).columns.on for on in ("id,a", ["id", "a"])} == {"id,a"}
+    assert {KnownLabels.from_options([ReuseOptions(on)]).columns.on for on in ("id,a", ["id", "a"])} == {"id,a"}
     assert (LabelColumns(on=["id", "a"]).on, LabelColumns(positive="Good").positive) == ("id,a", ("good",))
     options = RankingOptions(score="a", key="id")
     for name in ("first", "second"):

@@ -185,7 +185,7 @@ def test_a_column_that_was_left_out_is_not_seen_in_a_later_round(question, opene
     """Of other items it may not look as if it followed the order; the page shows each task with its own columns."""
     seen = [(["text"], {"hint": "order"}), (["text", "hint"], {}), ([], {"text": "order"})]
     shown = iter(seen)
-    monkeypatch.setattr(PlannedItems, "shown", lambda self, columns, kept="": next(shown))
+    monkeypatch.setattr(PlannedItems, "shown_columns", lambda self, columns, kept="": next(shown))
     pages = opened(question)
     assert pages.session.start("ann")["names"] == ["text"]
     assert pages.work()["names"] == ["text"]

@@ -23,7 +23,7 @@ import streameval
 from streameval import stores
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError
-from streameval.kinds import named
+from streameval.kinds import kind_named
 from streameval.rankings import open_ranking
 from streameval.rows.lake import call_library
 from streameval.rows.options import RankingOptions
@@ -33,7 +33,7 @@ from streameval.stores.objects import ObjectFile
 from streameval.stores.transfer import copied
 from streameval.verbs.publish import publish
 
-PUBLISHED = ["plan.parquet", "plan.json", *named("curve").result.files(None)]
+PUBLISHED = ["plan.parquet", "plan.json", *kind_named("curve").result.files(None)]
 SMALL = ["--method", "paula(epsilon=0.1, window=20)", "--seed", "0"]
 PLACES = cases(["in this process", "a server"], "in this process")
 

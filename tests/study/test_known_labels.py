@@ -61,12 +61,12 @@ def test_a_kind_of_which_no_labels_are_known_has_none(home, known):
 def test_a_new_kind_takes_over_the_labels_of_a_table_of_another_and_of_a_study(home):
     table = pa.table({"id": [0, 3, 297, 1], "right": ["yes", "no", None, "yes"]})
     planned("s", reuse=table, label="right")
-    assert sorted(Study("s").labels.reused()) == [1, 2]
+    assert sorted(Study("s").labels.reused_ranks()) == [1, 2]
     streameval.plan("list.parquet", "keyed", on="id", seed=3, budget=50)
     labels = streameval.select("keyed").table.select(["rank"]).slice(0, 20)
     streameval.evaluate("keyed", labels=labels.append_column("label", pa.array([1] * 20)))
     planned("t", reuse="keyed")
-    assert sorted(Study("t").labels.reused()) == labels.column("rank").to_pylist()
+    assert sorted(Study("t").labels.reused_ranks()) == labels.column("rank").to_pylist()
     (source,) = Study("t").labels.sources()
     assert (source.facts["source"], source.facts["place"]) == ("keyed", str(home / "keyed"))
 

@@ -140,7 +140,7 @@ def test_metrics_and_macros_agree(session):
 )
 def test_any_envelope_is_answered_alike(n, seed, misses, more, scores, tmp_path_factory):
     from streameval.curve.estimated import joined
-    from streameval.kinds.curve.database import _BOUNDED, _bounded
+    from streameval.kinds.curve.database import _BOUNDED, _list_facts
     from streameval.study.database.session import Session
     from streameval.study.database.writer import database
 
@@ -160,7 +160,7 @@ def test_any_envelope_is_answered_alike(n, seed, misses, more, scores, tmp_path_
     curve = Curve(n, envelope, grid, Claim("simultaneous", 0.95, ""), score=score, estimated=rng.choice([raw, None]))
     curve = curve.with_misses(misses, misses + more, misses + rng.random() * more).settled
     curve = curve.with_score(curve.table.select(["rank", "score"])) if scores else curve
-    facts = {name: pa.array([value], _BOUNDED[name]) for name, value in _bounded(curve).items()}
+    facts = {name: pa.array([value], _BOUNDED[name]) for name, value in _list_facts(curve).items()}
     facts |= {"n_items": [n], "evaluation_id": ["0123456789abcdef"]}
     path = tmp_path_factory.mktemp("any") / "study.duckdb"
     database({"curve": curve.table, "envelope": curve.envelope_table, "provenance": pa.table(facts)})(str(path))

@@ -27,7 +27,7 @@ from streameval.questions import Condition, Question
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.types import Claim, Labels
-from streameval.verbs.check import Checks, _checked, check
+from streameval.verbs.check import Checks, _check_question, check
 from streameval.verbs.sql import connect
 
 N = 1_200
@@ -334,8 +334,8 @@ def test_no_item_of_a_score_passes_nothing(floats, capsys):
     later = replace(found.curve, score=found.curve.score.slice(1))  # the best score is not known
     assert later.rank_at_score(1.5)[0] == 0 < later.rank_at_score(1.5)[1]
     doubtful = replace(found, curve=later)
-    assert _checked(Question.of("precision@score:1.5 >= 0"), doubtful, "").outcome == "inconclusive"
-    assert _checked(Question.of("precision@score:0.1 >= 0"), doubtful, "").outcome == "pass"
+    assert _check_question(Question.of("precision@score:1.5 >= 0"), doubtful, "").outcome == "inconclusive"
+    assert _check_question(Question.of("precision@score:0.1 >= 0"), doubtful, "").outcome == "pass"
 
 
 def test_f1_is_shown_where_it_is_asked_for(floats, capsys):

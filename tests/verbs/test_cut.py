@@ -68,8 +68,8 @@ def test_a_boundary_is_met_exactly_and_not_by_a_float():
     big = 5 * 10**9
     for n, low in ((30, 27), (big, big // 10 * 9)):
         envelope = Envelope(np.array([0, n]), np.array([0.0, low]), np.array([0.0, n]))
-        assert deepest_rank(envelope, Cutoff.of("precision:0.9").share) == n
-        assert deepest_rank(envelope, Cutoff.of("precision:0.90000000000000000001").share) == 0
+        assert deepest_rank(envelope, Cutoff.parse("precision:0.9").share) == n
+        assert deepest_rank(envelope, Cutoff.parse("precision:0.90000000000000000001").share) == 0
 
 
 @settings(max_examples=examples(32, 80), deadline=None)

@@ -6,7 +6,7 @@ import pkgutil
 
 from cyclopts import App, Group
 
-from streameval.cli.declared import declared, verbs
+from streameval.cli.declared import read_declaration, verbs
 from streameval.cli.panels import Verbs, flowing
 
 PANELS = {
@@ -29,5 +29,5 @@ def register(app: App) -> None:
     by_hand = {module.name: "cli/commands" for module in pkgutil.iter_modules(__path__)}
     for name, folder in sorted({**dict.fromkeys(verbs(), "verbs"), **by_hand}.items()):
         group, place = places.get(name, (panels[0], len(places)))
-        about = flowing(declared(name, folder).about)
+        about = flowing(read_declaration(name, folder).about)
         app.command(f"streameval.cli.verb:{name}", name=name, help=about, group=group, sort_key=place)

@@ -56,7 +56,7 @@ def guide(*topic: str, output: Output = _PLAIN) -> None:
         for ending, read in ((".md", _page), (".ipynb", _notebook))
         if file.name.endswith(ending)
     }
-    asked = " ".join(topic)
+    wanted = " ".join(topic)
     if not topic:
         titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in pages.items()}
         width = max(map(len, titles))
@@ -64,13 +64,13 @@ def guide(*topic: str, output: Output = _PLAIN) -> None:
                  for line in (head, *(f"  {name:{width}}  {titles[name]}" for name in names))]  # fmt: skip
         output.say(titles, lines)
         return
-    if asked in declared():
-        pages[asked] = _of_method(asked, pages["methods"])
-    if asked not in pages:
-        _search(asked, pages, output)
+    if wanted in declared():
+        pages[wanted] = _of_method(wanted, pages["methods"])
+    if wanted not in pages:
+        _search(wanted, pages, output)
         return
-    lines = [TerminalLine(_drawn(pages[asked]))] if sys.stdout.isatty() else pages[asked].splitlines()
-    output.say({"topic": asked, "text": pages[asked]}, lines)
+    lines = [TerminalLine(_render(pages[wanted]))] if sys.stdout.isatty() else pages[wanted].splitlines()
+    output.say({"topic": wanted, "text": pages[wanted]}, lines)
 
 
 def _of_method(name: str, page: str) -> str:
@@ -101,16 +101,16 @@ def _meaning(parameter: Field[Any], types: Mapping[str, Any]) -> str:
 def _search(word: str, pages: dict[str, str], output: Output) -> None:
     """List the sections that have a word, or one that begins with it: of guides that speak most of it first."""
     words = [*map(re.escape, word.split())]
-    found = _found([r"\s+".join(words)], pages) or _found(words, pages)
-    if not words or not found:
+    by_topic = _found([r"\s+".join(words)], pages) or _found(words, pages)
+    if not words or not by_topic:
         raise InputError(f"no guide is named '{word}', and no section has all these words",
                          f"there are {', '.join(pages)}")  # fmt: skip
 
     def weight(topic: str) -> tuple[bool, float]:
-        times = sum(times for _, times in found[topic])
-        return _has(words, found[topic][0][0]), times / len(pages[topic])
+        times = sum(times for _, times in by_topic[topic])
+        return _has(words, by_topic[topic][0][0]), times / len(pages[topic])
 
-    best = {topic: found[topic] for topic in sorted(found, key=weight, reverse=True)}
+    best = {topic: by_topic[topic] for topic in sorted(by_topic, key=weight, reverse=True)}
     rows = [
         {"topic": topic, "section": heading, "times": times}
         for topic, sections in best.items()
@@ -142,7 +142,7 @@ def _has(words: list[str], text: str) -> bool:
 def _sections(text: str) -> list[str]:
     """Divide a page at its headings (a `#` in a block of code is none); each section begins with its heading."""
     blocks = re.split(r"(?ms)(^```.*?^```$)", text)
-    marked = "".join(one if i % 2 else re.sub(r"(?m)^#+ ", "\0", one) for i, one in enumerate(blocks))
+    marked = "".join(block if i % 2 else re.sub(r"(?m)^#+ ", "\0", block) for i, block in enumerate(blocks))
     return marked.split("\0")[1:]
 
 
@@ -159,13 +159,13 @@ def _notebook(file: Traversable) -> str:
     """Say what a notebook is about, how it is opened, and its cells without what they printed."""
     cells = json.loads(_page(file))["cells"]
     text = ["".join(cell["source"]) for cell in cells]
-    parts = [one if cell["cell_type"] == "markdown" else f"```python\n{one}\n```"
-             for cell, one in zip(cells, text, strict=True)]  # fmt: skip
+    parts = [cell_text if cell["cell_type"] == "markdown" else f"```python\n{cell_text}\n```"
+             for cell, cell_text in zip(cells, text, strict=True)]  # fmt: skip
     how = f"A notebook, to be opened in Jupyter or an editor: `jupyter lab {shlex.quote(str(file))}`."
     return "\n\n".join([parts[0], how, *parts[1:]])
 
 
-def _drawn(text: str) -> str:
+def _render(text: str) -> str:
     """Markdown as a terminal shows it."""
     from rich.console import Console
     from rich.markdown import Markdown

@@ -74,12 +74,12 @@ def sql(
     at_prompt = query is None and sys.stdin.isatty()
     if at_prompt and (output.json or out is not None):
         raise InputError("the prompt shows tables only", "give a query beside --json or --out")
-    with connect(study, files=_named(files or []), memory=memory) as session:
+    with connect(study, files=_tables_by_name(files or []), memory=memory) as session:
         if at_prompt:
             ask_in_turn(session)
             return
-        asked = query if query is not None else sys.stdin.read()
-        table = session.ask(asked if asked.strip() else _LISTING)
+        statement = query if query is not None else sys.stdin.read()
+        table = session.ask(statement if statement.strip() else _LISTING)
     if out == rows.STDOUT:
         rows.print_csv(table)
     elif out is not None:
@@ -87,13 +87,13 @@ def sql(
         output.say({"rows": table.num_rows, "out": str(out)}, [f"{number_of(table.num_rows, 'row')}: {out}"])
     elif output.json:
         output.say({"rows": rows.as_json(table)}, [])
-    elif asked.strip():
+    elif statement.strip():
         output.say({}, rows.as_table(table))
     else:
-        output.say({}, _listed(table.to_pylist()))
+        output.say({}, _listing_lines(table.to_pylist()))
 
 
-def _listed(rows: list[dict[str, str]]) -> list[str]:
+def _listing_lines(rows: list[dict[str, str]]) -> list[str]:
     """Tables and macros below each other, with what they hold or answer."""
     width = max(len(row["name"]) for row in rows)
     return [f"{row['name']:{width}}  {row['comment']}".rstrip() for row in rows]
@@ -104,11 +104,11 @@ def _print_macros(study: Path, name: str, output: Output, strangers: bool) -> No
 
     if strangers:
         raise InputError("--macros prints SQL, and asks nothing", "leave out the query, --with and --out")
-    statements = [f"{one};" for one in registering(study, name)]
-    output.say({"statements": statements}, [line for one in statements for line in one.splitlines()])
+    statements = [f"{statement};" for statement in registering(study, name)]
+    output.say({"statements": statements}, [line for statement in statements for line in statement.splitlines()])
 
 
-def _named(files: list[str]) -> dict[str, str]:
+def _tables_by_name(files: list[str]) -> dict[str, str]:
     named = {}
     for file in files:
         name, equals, path = file.partition("=")

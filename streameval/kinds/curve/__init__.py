@@ -7,10 +7,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import CostRows, Kind, part
+from streameval.kinds import CostRows, Kind, import_later
 from streameval.labelling.options import Judging, LabelColumns, Misses, ReuseOptions
 from streameval.methods.options import MethodOptions
-from streameval.options import own
+from streameval.options import make_own
 
 if TYPE_CHECKING:
     from streameval.kinds.curve.results import CurveResult
@@ -28,47 +28,47 @@ class OneRanking(Kind):
     asked_by: ClassVar = {"plan": "", "cost": ""}
     options: ClassVar = {"evaluate": (LabelColumns, Judging, Misses)}
     no_rehearsal = ""
-    result = part("streameval.kinds.curve.results:CurveResult")
-    planned = part("streameval.kinds.curve.planned:PLANNED")
-    tasks = part("streameval.kinds.curve.tasks:TASKS")
-    compared = part("streameval.kinds.curve.comparison_page")
-    watched = part("streameval.kinds.curve.history_page")
+    result = import_later("streameval.kinds.curve.results:CurveResult")
+    planned = import_later("streameval.kinds.curve.planned:PLANNED")
+    tasks = import_later("streameval.kinds.curve.tasks:TASKS")
+    compared = import_later("streameval.kinds.curve.comparison_page")
+    watched = import_later("streameval.kinds.curve.history_page")
 
     def accepts(self, verb: str) -> set[str]:
         """Names of the options of a verb; a plan takes those of methods too, and may have a judge."""
         if verb != "plan" or verb not in self.asked_by:
             return super().accepts(verb)
         kinds = (MethodOptions, JudgeColumn, ReuseOptions)
-        return {"method", "by", *(one.name for kind in kinds for one in fields(kind))}
+        return {"method", "by", *(field.name for kind in kinds for field in fields(kind))}
 
-    def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
+    def parse_options(self, verb: str, raw_options: Mapping[str, Any]) -> list[Any]:
         """Make the options of a verb; those of a plan are made with the method that has them."""
         if verb != "plan":
-            return super().asked(verb, given)
-        self._refuse_others(verb, given)
-        parameters = dict(given)
-        return [parameters, own(ReuseOptions, parameters)]
+            return super().parse_options(verb, raw_options)
+        self._refuse_others(verb, raw_options)
+        parameters = dict(raw_options)
+        return [parameters, make_own(ReuseOptions, parameters)]
 
-    def draw(self, ranking: object, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+    def draw(self, ranking: object, options: Sequence[Any], request: PlanRequest) -> Drawn:
         """Choose the ranks to label."""
         from streameval.kinds.curve.plan import draw_ranks
 
-        return draw_ranks(ranking, asked, request)
+        return draw_ranks(ranking, options, request)
 
-    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> CostRows:
+    def costs(self, n_items: int, ranking: Ranking | None, raw_options: Mapping[str, Any]) -> CostRows:
         """Say what each method costs, and what half-widths and claims are."""
         from streameval.kinds.curve.cost import NOTES, costs
 
-        self._refuse_others("plan", given)
-        return CostRows(costs(n_items, given), NOTES)
+        self._refuse_others("plan", raw_options)
+        return CostRows(costs(n_items, raw_options), NOTES)
 
-    def evaluate(self, folder: Study, labels: Sequence[Any], given: Mapping[str, Any]) -> CurveResult:
+    def evaluate(self, folder: Study, labels: Sequence[Any], raw_options: Mapping[str, Any]) -> CurveResult:
         """Turn labels into the curve, and write every result."""
-        from streameval.kinds.curve.evaluate import evaluated
+        from streameval.kinds.curve.evaluate import evaluate_curve
         from streameval.kinds.curve.results import CurveResult
 
-        plan, evaluation = evaluated(folder, labels, self.asked("evaluate", given))
-        result = CurveResult.of(evaluation)
+        plan, evaluation = evaluate_curve(folder, labels, self.parse_options("evaluate", raw_options))
+        result = CurveResult.from_evaluation(evaluation)
         result.save(folder, plan)
         return result
 

@@ -100,7 +100,7 @@ class Comparison(SideBySide):
 
     @property
     def alike(self) -> bool:
-        """Whether the labels of both were judged alike: otherwise "positive" does not mean the same on both sides."""
+        """True if both sides were judged by the same rule; otherwise "positive" means two things."""
         return alike(self.a, self.b)
 
     @property
@@ -194,7 +194,7 @@ def _precision_from(side: Side, threshold: float) -> Bounds | None:
     return side.curve.between(first, last)["precision"]
 
 
-def compared(a: Path, b: Path, confidence: float) -> Comparison:
+def compare_curves(a: Path, b: Path, confidence: float) -> Comparison:
     """Compare two curves.
 
     Each is computed anew at 1 − δ/2 (1 − δ where the other promises nothing by chance, or is exact), so that with
@@ -204,7 +204,7 @@ def compared(a: Path, b: Path, confidence: float) -> Comparison:
     read = [_read(path) for path in (a, b)]
     chances = sum(_by_chance(evaluation) for _, _, evaluation in read)
     share = 1 - (1 - confidence) / max(1, chances)
-    left, right = (_side(*one, share) for one in read)
+    left, right = (_side(*arguments, share) for arguments in read)
     lists, agree = _lists(left, right), True
     same = lists != "two lists" and alike(left, right)
     if same and "none" not in (left.curve.claim.coverage, right.curve.claim.coverage):
@@ -215,14 +215,14 @@ def compared(a: Path, b: Path, confidence: float) -> Comparison:
         (column,) = (side.judged for side in (left, right) if side.counted is not None)
         claim = replace(claim, assumes=f"{claim.assumes}; and the study's labels are those of {column}")
     table = differences(left, right)
-    told = claim.coverage != "none" and agree and lists != "the same list"
+    is_proven = claim.coverage != "none" and agree and lists != "the same list"
     return Comparison(
         a=left,
         b=right,
         claim=claim,
         lists=lists,
-        curves=_with_higher(_curves(left.curve, right.curve), "difference_", told),
-        differences=_with_higher(table, "", told),
+        curves=_with_higher(_curves(left.curve, right.curve), "difference_", is_proven),
+        differences=_with_higher(table, "", is_proven),
         agree=agree,
     )
 
@@ -267,10 +267,10 @@ def _side(name: str, plan: Plan | None, evaluation: Evaluation, share: float) ->
         curve = replace(curve, misses=evaluation.curve.misses, score=evaluation.curve.score)
     # an estimate does not depend on the confidence, nor on what the other side says: it is that of evaluate
     curve = replace(curve, estimated=evaluation.curve.estimated, basis=evaluation.curve.basis)
-    return Side(name, str(value_of(plan)), plan.ranking, labelled, curve, _judged(evaluation.summary))
+    return Side(name, str(value_of(plan)), plan.ranking, labelled, curve, _judging_rule(evaluation.summary))
 
 
-def _judged(summary: Mapping[str, Any]) -> str:
+def _judging_rule(summary: Mapping[str, Any]) -> str:
     rule, prefer = str(summary["vote"]), ", ".join(summary["prefer"])
     return f"{rule}, preferring {prefer}" if prefer else rule
 
@@ -278,7 +278,7 @@ def _judged(summary: Mapping[str, Any]) -> str:
 def sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
     """Narrow each side's bounds on the positives of the list by the other's; None where they do not meet."""
     bounds = [side.curve.envelope.at([side.curve.n_items]) for side in (a, b)]
-    low, high = max(float(one[0][0]) for one in bounds), min(float(one[1][0]) for one in bounds)
+    low, high = max(float(pair[0][0]) for pair in bounds), min(float(pair[1][0]) for pair in bounds)
     if low > high:
         return None
     shared = []
@@ -294,9 +294,9 @@ def _joint(a: Claim, b: Claim, confidence: float | None) -> Claim:
     """Give what holds of both together: the weaker of the two, under the assumptions of both."""
     coverage = min(a.coverage, b.coverage, key=STRENGTH.index)
     assumes = a.assumes if a.assumes == b.assumes else f"of the first: {a.assumed}; of the second: {b.assumed}"
-    disputed = [(name, one) for name, one in (("first", a), ("second", b)) if one.caution]
+    disputed = [(name, claim) for name, claim in (("first", a), ("second", b)) if claim.caution]
     about = disputed[0][1].about if disputed else TRUTH
-    why = "; ".join(f"of the {name}, {one.why}" for name, one in disputed)
+    why = "; ".join(f"of the {name}, {claim.why}" for name, claim in disputed)
     return Claim(coverage, 1.0 if coverage == "exact" else confidence, assumes, about, why)
 
 
@@ -309,16 +309,16 @@ def _curves(a: Curve, b: Curve) -> pa.Table:
     for name, table in (("a", left), ("b", right)):
         columns |= {f"precision_{name}{end}": table.column(f"precision{end}") for end in ("_lower", "", "_upper")}
     low, estimate, high = (
-        subtract(left.column(f"precision{one}").to_numpy(), right.column(f"precision{other}").to_numpy())
-        for one, other in (("_lower", "_upper"), ("", ""), ("_upper", "_lower"))
+        subtract(left.column(f"precision{end}").to_numpy(), right.column(f"precision{other}").to_numpy())
+        for end, other in (("_lower", "_upper"), ("", ""), ("_upper", "_lower"))
     )
     return pa.table({**columns, "difference_lower": low, "difference": estimate, "difference_upper": high})
 
 
-def _with_higher(table: pa.Table, prefix: str, told: bool) -> pa.Table:
+def _with_higher(table: pa.Table, prefix: str, is_proven: bool) -> pa.Table:
     """Add which side is higher, where both bounds of the difference agree and promise something."""
     low = table.column(f"{prefix}lower").to_numpy(zero_copy_only=False)
     high = table.column(f"{prefix}upper").to_numpy(zero_copy_only=False)
     higher = np.where(low > 0, "a", np.where(high < 0, "b", ""))
-    open_ = (higher == "") | (not told)
+    open_ = (higher == "") | (not is_proven)
     return table.append_column("higher", pa.array(higher.tolist(), pa.string(), mask=open_))

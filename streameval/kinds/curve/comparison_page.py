@@ -1,4 +1,4 @@
-"""What a comparison says, in sentences, as a picture and as a page."""
+"""Presentation of a comparison of two curves: sentences, a picture and a page."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from streameval.kernels.sorted_sets import unique
-from streameval.kinds.curve.comparison import Comparison, Side, compared
+from streameval.kinds.curve.comparison import Comparison, Side, compare_curves
 from streameval.kinds.curve.page import metric_name
 from streameval.kinds.side_by_side import two
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
-from streameval.reporting.layout import Section, document, folded, highlight, soft, table
+from streameval.reporting.layout import Section, document, fold, highlight, soft, table
 from streameval.reporting.sentences import estimate_sentence
 from streameval.reporting.simulation import kind_of
 from streameval.reporting.text import Columns, Paragraph
@@ -36,28 +36,28 @@ _VALUES = ("a", "b", "lower", "upper", "higher")
 
 def compare(paths: Sequence[Path], confidence: float) -> Comparison:
     """Compare two curves."""
-    return compared(*two(paths), confidence)
+    return compare_curves(*two(paths), confidence)
 
 
-def verdict(found: Comparison) -> str:
-    """Where which list is established to be more precise, and what that is about."""
-    return f"{_established(found)}{_rules(found)}"
+def verdict(comparison: Comparison) -> str:
+    """Say at which ranks one list is established to be more precise, and what the statement is about."""
+    return f"{_verdict_sentence(comparison)}{_rules(comparison)}"
 
 
-def _established(found: Comparison) -> str:
-    if found.claim.coverage == "none":
+def _verdict_sentence(comparison: Comparison) -> str:
+    if comparison.claim.coverage == "none":
         return "Nothing is established: the bounds of one side promise nothing."
-    if found.lists == "the same list":
-        return _of_one_list(found)
-    if not found.agree:
+    if comparison.lists == "the same list":
+        return _of_one_list(comparison)
+    if not comparison.agree:
         return (
             "Nothing is established. Both hold the same items, but their bounds on the number of positives exclude "
             "each other, so their labels disagree or bounds have failed."
         )
-    rank = found.curves.column("rank").to_numpy()
-    higher = np.array([one or "" for one in found.curves.column("higher").to_pylist()])
+    rank = comparison.curves.column("rank").to_numpy()
+    higher = np.array([side_name or "" for side_name in comparison.curves.column("higher").to_pylist()])
     sentences = []
-    for name, side in (("a", found.a), ("b", found.b)):
+    for name, side in (("a", comparison.a), ("b", comparison.b)):
         at = rank[higher == name]
         if at.size:
             where = (
@@ -66,107 +66,108 @@ def _established(found: Comparison) -> str:
             sentences.append(f"{name} ({side.name}) is more precise {where}.")
     if not sentences:
         where = f"at any of {number_of(rank.size, 'rank')} compared"
-        return f"No difference in precision is established {where}{_besides(found)}."
+        return f"No difference in precision is established {where}{_besides(comparison)}."
     return f"Established: {' '.join(sentences)} {_ABOUT}"
 
 
-def _besides(found: Comparison) -> str:
+def _besides(comparison: Comparison) -> str:
     """Tell which metrics of the table are higher all the same, such as the precision at a recall."""
-    rows = main_rows(found.differences.to_pylist())
+    rows = main_rows(comparison.differences.to_pylist())
     higher = {side: [measure_of(row["metric"], row["argument"]) for row in rows if row["higher"] == side]
               for side in "ab"}  # fmt: skip
-    told = "; ".join(
+    sentences = "; ".join(
         f"{', '.join(some[:_NAMED])}{f' and {len(some) - _NAMED} more' if len(some) > _NAMED else ''} "
         f"{'is' if len(some) == 1 else 'are'} higher in {side}"
         for side, some in higher.items()
         if some
     )
-    return f", but {told}" if told else ""
+    return f", but {sentences}" if sentences else ""
 
 
-def _of_one_list(found: Comparison) -> str:
-    excluded, opening = found.excluded, "Both are of the same list"
-    if not excluded and found.agree:
+def _of_one_list(comparison: Comparison) -> str:
+    excluded, opening = comparison.excluded, "Both are of the same list"
+    if not excluded and comparison.agree:
         return f"{opening}, so there is no difference to find; their bounds agree at every cutoff."
-    says = f"their bounds exclude each other at {excluded:,} of {found.curves.num_rows:,} cutoffs"
-    if not found.alike:
+    says = f"their bounds exclude each other at {excluded:,} of {comparison.curves.num_rows:,} cutoffs"
+    if not comparison.alike:
         return f"{opening}, yet {says}."
     return f"{opening}, yet {says}, so their labels disagree or bounds have failed."
 
 
-def _rules(found: Comparison) -> str:
+def _rules(comparison: Comparison) -> str:
     """Say that two rules make two kinds of positives, where they do."""
-    if found.alike:
+    if comparison.alike:
         return ""
     return (
-        f" The labels of a and b were judged by different rules (a: {found.a.judged}; b: {found.b.judged}), so a "
-        "difference may come from the rules."
+        f" The labels of a and b were judged by different rules (a: {comparison.a.judged}; b: {comparison.b.judged}), "
+        "so a difference may come from the rules."
     )
 
 
-def claim_sentence(found: Comparison) -> str:
+def claim_sentence(comparison: Comparison) -> str:
     """Say what the bounds on the differences promise."""
-    return f"{found.claim.promise} ({found.lists[0].upper()}{found.lists[1:]}.) {found.claim.caution}".rstrip()
+    claim, lists = comparison.claim, comparison.lists
+    return f"{claim.promise} ({lists[0].upper()}{lists[1:]}.) {claim.caution}".rstrip()
 
 
 def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 5)
 
 
-def save(found: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
+def save(comparison: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
     """Write the tables into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
-        facts = {"claim": found.claim.as_dict(), "a": found.a.name, "b": found.b.name}
-        files[out / "curves.parquet"] = atomic.parquet(found.curves, facts)
-        files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
+        facts = {"claim": comparison.claim.as_dict(), "a": comparison.a.name, "b": comparison.b.name}
+        files[out / "curves.parquet"] = atomic.parquet(comparison.curves, facts)
+        files[out / "differences.parquet"] = atomic.parquet(comparison.differences, facts)
     if plot is not None:
-        files[plot] = plotted(plot, partial(page, found), partial(figure, found))
+        files[plot] = plot_writer(plot, partial(page, comparison), partial(figure, comparison))
     atomic.write_out(files, existing)
 
 
-def plotted(plot: Path, page: Callable[[], str], figure: Callable[[], Spec]) -> atomic.Writer:
+def plot_writer(plot: Path, page: Callable[[], str], figure: Callable[[], Spec]) -> atomic.Writer:
     """Writer of a comparison: its page, or its picture alone, by the ending of the file (`kind_of`)."""
     kind = kind_of(plot)
     return atomic.text(page()) if kind == "html" else chart_file(figure(), kind)
 
 
-def page(found: Comparison) -> str:
+def page(comparison: Comparison) -> str:
     """Draw the report of a comparison: what is established, both curves, and every difference. It has no scripts."""
-    both, drawn = names(found.a.name, found.b.name), still(spec(figure(found)))
+    both, drawn = names(comparison.a.name, comparison.b.name), still(spec(figure(comparison)))
     title = f"{both[0]} and {both[1]} compared"
-    differences = found.differences.to_pylist()
+    differences = comparison.differences.to_pylist()
     head = ("metric", "a", "b", "a − b at least", "at most", "higher")
-    main, every = ([[metric_name(row), *_cells(found, row)] for row in rows]
+    main, every = ([[metric_name(row), *_cells(comparison, row)] for row in rows]
                    for rows in (main_rows(differences), differences))  # fmt: skip
     about = "Share of positives among the first k items."
     label = escaped(f"Chart: precision by rank of {both[0]} and {both[1]}. {about}")
-    command = f"streameval report {shlex.join([found.a.name, found.b.name])} --out curves.html"
+    command = f"streameval report {shlex.join([comparison.a.name, comparison.b.name])} --out curves.html"
     picture = f"<div class='chart' role='img' aria-label='{label}'>{drawn}</div>"
     lead = [
-        *map(soft, sides(found)),
-        highlight(verdict(found)),
+        *map(soft, sides(comparison)),
+        highlight(verdict(comparison)),
         f"<p class='soft'>To see all curves of both: <code>{escaped(command)}</code></p>",
     ]
     return document(f"streameval: {title}", title, lead, [
-        Section("Precision by rank", f"{about} {claim_sentence(found)}", picture),
+        Section("Precision by rank", f"{about} {claim_sentence(comparison)}", picture),
         Section("Differences", table=Columns(head, main), label="Differences"),
-        folded("All differences", table(head, every, label="All differences")),
+        fold("All differences", table(head, every, label="All differences")),
     ])  # fmt: skip
 
 
-def sides(found: Comparison) -> list[str]:
+def sides(comparison: Comparison) -> list[str]:
     """Say what is compared, a line each."""
     return [
         f"{name}: {side.name} ({side.method}, {side.curve.n_items:,} items, {side.labels:,} labels)"
-        for name, side in (("a", found.a), ("b", found.b))
+        for name, side in (("a", comparison.a), ("b", comparison.b))
     ]
 
 
 def names(*folders: str) -> list[str]:
     """The names of two studies, or their folders where these are named alike."""
     short = [Path(folder).name or folder for folder in folders]
-    return [printable(one) for one in (short if short[0] != short[1] else folders)]
+    return [printable(name) for name in (short if short[0] != short[1] else folders)]
 
 
 def side_labels(*folders: str) -> dict[str, str]:
@@ -181,8 +182,8 @@ def main_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             and (row["metric"] != "average_precision" or same[tuple(row[key] for key in _VALUES)] is row)]  # fmt: skip
 
 
-def _cells(found: Comparison, row: dict[str, Any]) -> list[str]:
-    labels = side_labels(found.a.name, found.b.name)
+def _cells(comparison: Comparison, row: dict[str, Any]) -> list[str]:
+    labels = side_labels(comparison.a.name, comparison.b.name)
     return [*(difference_number(row[key], "–") for key in ("a", "b", "lower", "upper")), labels.get(row["higher"], "–")]
 
 
@@ -193,12 +194,12 @@ def difference_number(value: float | None, nothing: str) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
 
 
-def figure(found: Comparison) -> Spec:
+def figure(comparison: Comparison) -> Spec:
     """Draw both curves with their bands, and the band of their difference below."""
-    ranks = found.curves.column("rank").to_numpy()
+    ranks = comparison.curves.column("rank").to_numpy()
     wanted = unique(np.rint(np.geomspace(1, ranks[-1], _POINTS)).astype(np.int64))
-    labels = side_labels(found.a.name, found.b.name)
-    rows = found.curves.take(unique(np.searchsorted(ranks, wanted))).to_pylist()
+    labels = side_labels(comparison.a.name, comparison.b.name)
+    rows = comparison.curves.take(unique(np.searchsorted(ranks, wanted))).to_pylist()
     curves = [
         {"rank": row["rank"], "list": named, "low": round(row[f"precision_{name}_lower"], 5),
          "precision": _short(row[f"precision_{name}"]), "high": round(row[f"precision_{name}_upper"], 5)}
@@ -222,15 +223,15 @@ def figure(found: Comparison) -> Spec:
     return {"vconcat": [top, {"width": 640, "height": 140, "layer": [gap, ZERO]}]}
 
 
-def says(found: Comparison) -> tuple[dict[str, Any], list[Paragraph]]:
+def describe(comparison: Comparison) -> tuple[dict[str, Any], list[Paragraph]]:
     """Say which side is higher, and the difference of the main metrics."""
-    rows = found.differences.to_pylist()
+    rows = comparison.differences.to_pylist()
     result = {
-        "a": _described(found.a),
-        "b": _described(found.b),
-        "lists": found.lists,
-        "claim": found.claim.as_dict(),
-        "verdict": verdict(found),
+        "a": _side_facts(comparison.a),
+        "b": _side_facts(comparison.b),
+        "lists": comparison.lists,
+        "claim": comparison.claim.as_dict(),
+        "verdict": verdict(comparison),
         "differences": rows,
     }
     cells = [
@@ -239,29 +240,31 @@ def says(found: Comparison) -> tuple[dict[str, Any], list[Paragraph]]:
         for row in main_rows(rows)
     ]  # fmt: skip
     table = Columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)
-    basis = dict.fromkeys(estimate_sentence(side.curve.basis) for side in (found.a, found.b))
-    return result, [*sides(found), "", verdict(found), "", table, "", claim_sentence(found),
-                    *filter(None, [*basis, _by_what_changed(found)])]  # fmt: skip
+    basis = dict.fromkeys(estimate_sentence(side.curve.basis) for side in (comparison.a, comparison.b))
+    return result, [*sides(comparison), "", verdict(comparison), "", table, "", claim_sentence(comparison),
+                    *filter(None, [*basis, _by_what_changed(comparison)])]  # fmt: skip
 
 
-def _by_what_changed(found: Comparison) -> str:
-    """What the same would take if only what changed had been labelled; of the last cutoff that is not a whole list."""
+def _by_what_changed(comparison: Comparison) -> str:
+    """Forecast the labels of a paired comparison instead, at the last cutoff short of a whole list."""
     from streameval.kinds.paired.cost import as_close_sentence
 
-    shortest = min(found.a.curve.n_items, found.b.curve.n_items)  # the whole of a list does not change with its order
+    shortest = min(
+        comparison.a.curve.n_items, comparison.b.curve.n_items
+    )  # the whole of a list does not change with its order
     rows = [
-        row for row in found.differences.to_pylist()
+        row for row in comparison.differences.to_pylist()
         if row["metric"] == "precision_at" and row["lower"] is not None and int(row["argument"]) < shortest
     ]  # fmt: skip
-    if found.lists == "the same list" or found.claim.coverage == "exact" or not rows:
+    if comparison.lists == "the same list" or comparison.claim.coverage == "exact" or not rows:
         return ""
     deepest = max(rows, key=lambda row: int(row["argument"]))
     half_width = (deepest["upper"] - deepest["lower"]) / 2
     if not 0 < half_width < 1:
         return ""
-    return as_close_sentence(int(deepest["argument"]), half_width, found.a.labels + found.b.labels)
+    return as_close_sentence(int(deepest["argument"]), half_width, comparison.a.labels + comparison.b.labels)
 
 
-def _described(side: Side) -> dict[str, Any]:
+def _side_facts(side: Side) -> dict[str, Any]:
     return {"study": side.name, "method": side.method, "n_items": side.curve.n_items, "labels": side.labels,
             "judged": side.judged, "estimates": side.curve.basis, "claim": side.curve.claim.as_dict()}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What curves cost by each method: told in milliseconds, without what reads lists."""
+"""Costs of curves by each method: computed in milliseconds, without what reads lists."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NOTES = (
 )
 
 
-def costs(n_items: int, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+def costs(n_items: int, raw_options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Count the labels that each method asks for; the error of the first where no method can keep the parameters."""
-    options = dict(given)
+    options = dict(raw_options)
     refuse_alpha_with_budget(options)
     values = chosen_methods(options.pop("method", None), options)
     rows: list[dict[str, Any]] = []

@@ -34,24 +34,24 @@ def proven(folder: Study, evaluation: Evaluation, target: Cutoff, ranking: objec
         options: `misses`, as a number or the folder of a study, where they were given.
     """
     misses = options.get("misses")
-    asked = {"cutoff": str(target)}
+    request = {"cutoff": str(target)}
     plan = folder.plan()
     curve = evaluation.curve
     if isinstance(misses, Path):
-        curve = _beside(folder, plan, evaluation, misses)
-        asked["misses_from"] = os.fspath(misses)
+        curve = _curve_with_misses(folder, plan, evaluation, misses)
+        request["misses_from"] = os.fspath(misses)
     elif misses is not None:
         curve = curve.with_misses(misses)
-        asked["misses"] = str(misses)
+        request["misses"] = str(misses)
     _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
-    chosen = counted_at(plan, target.value, ranking) if target.kind == "score" else _chosen(curve, target)
+    chosen = counted_at(plan, target.value, ranking) if target.kind == "score" else _proven_rank(curve, target)
     at = curve.at([chosen]).to_pylist()[0]
     return CutResult(
         rank=chosen,
         score=score_at(plan, at["rank"], ranking, at.get("score")),
         holds={name: value for name, value in at.items() if name not in ("rank", "score")},
         claim=curve.claim,
-        asked=asked,
+        asked=request,
         plan=plan,
         evaluation_id=evaluation.evaluation_id,
         study=folder.folder,
@@ -60,7 +60,7 @@ def proven(folder: Study, evaluation: Evaluation, target: Cutoff, ranking: objec
     )
 
 
-def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path) -> Curve:
+def _curve_with_misses(study: Study, plan: Plan, evaluation: Evaluation, folder: Path) -> Curve:
     """Give the curve of an evaluation, with half of δ kept for a study of what was never returned."""
     rest = rest_of(folder, plan)
     refuse_overlap(study, plan, rest)
@@ -82,7 +82,7 @@ def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[st
     raise StudyError(f"{folder}: nothing can be cut, as its bounds prove nothing. {why}", hint)
 
 
-def _chosen(curve: Curve, target: Cutoff) -> int:
+def _proven_rank(curve: Curve, target: Cutoff) -> int:
     rank = target.rank_in(curve.n_items)
     if rank is not None:
         return rank
@@ -106,10 +106,10 @@ def _deepest(curve: Curve, target: Cutoff) -> int:
 
 
 def _best(curve: Curve, beta: float) -> int:
-    found = best_f(curve.envelope, curve.misses if curve.misses_upper is None else curve.misses_upper, beta)
-    if found is None:
+    rank = best_f(curve.envelope, curve.misses if curve.misses_upper is None else curve.misses_upper, beta)
+    if rank is None:
         raise InputError("no positive is proven to be in this list, so no F is above 0")
-    return found
+    return rank
 
 
 def _first(curve: Curve, target: Cutoff) -> int:

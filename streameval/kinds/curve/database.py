@@ -54,7 +54,11 @@ def _slices(plan: Plan | None, evaluation: Evaluation) -> dict[str, pa.Table]:
     counted = ("n_items", "planned", "labelled", "positive")
     kinds = {"name": pa.string(), **dict.fromkeys(counted, pa.int64()), **_BOUNDED, "findings": pa.string()}
     rows = [
-        {**part.facts(), **_bounded(part.curve), "findings": json.dumps(list(part.curve.findings), ensure_ascii=False)}
+        {
+            **part.facts(),
+            **_list_facts(part.curve),
+            "findings": json.dumps(list(part.curve.findings), ensure_ascii=False),
+        }
         for part in evaluation.slices
     ]
     slices = pa.table({key: pa.array([row[key] for row in rows], kind) for key, kind in kinds.items()})
@@ -81,12 +85,12 @@ _BOUNDED = {
 }
 
 
-def _bounded(curve: Curve) -> dict[str, Any]:
+def _list_facts(curve: Curve) -> dict[str, Any]:
     """The facts of a list that macros need besides its envelope, and the claim of its bounds."""
     e = curve.envelope
     most = curve.misses if curve.misses_upper is None else curve.misses_upper
     estimates = (np.nan, np.nan) if curve.plug_in is None else (curve.plug_in.found, curve.plug_in.misses)
-    positives, missed = (None if np.isnan(one) else one for one in estimates)
+    positives, missed = (None if np.isnan(estimate) else estimate for estimate in estimates)
     ends = {"misses": curve.misses, "misses_upper": most, "misses_estimate": missed}
     ends |= {"positives_lower": e.lower[-1], "positives_upper": e.upper[-1], "positives": positives}
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}
@@ -104,7 +108,7 @@ def _provenance(plan: Plan | None, evaluation: Evaluation) -> pa.Table:
         "fingerprint": (None if plan is None else plan.ranking.get("fingerprint"), pa.string()),
         "n_items": (curve.n_items, pa.int64()),
         "estimates": (curve.basis, pa.string()),
-        **{key: (value, _BOUNDED[key]) for key, value in _bounded(curve).items()},
+        **{key: (value, _BOUNDED[key]) for key, value in _list_facts(curve).items()},
         "findings": (json.dumps(list(curve.findings), ensure_ascii=False), pa.string()),
         "command": (None if plan is None else "\n".join(commands(plan, summary)), pa.string()),
     }

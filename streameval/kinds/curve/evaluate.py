@@ -27,7 +27,7 @@ from streameval.metrics.bounded import metrics
 from streameval.slices.files import slice_tables
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.study import Study
-from streameval.study.formats import marked
+from streameval.study.formats import format_mark
 from streameval.study.judging import as_read, at_confidence, curve_of, half_width_of, slice_curves, whole_curve
 from streameval.study.results import Evaluation, evaluation_id
 from streameval.study.take_in import take_in
@@ -41,13 +41,13 @@ _DECIDED = 0.95
 ASSUMES_BOTH_DRAWS = "nothing of either list: only that what was drawn of both, at random, is what was labelled"
 
 
-def evaluated(folder: Study, labels: Sequence[Any], asked: Sequence[Any]) -> tuple[Plan, Evaluation]:
+def evaluate_curve(folder: Study, labels: Sequence[Any], options: Sequence[Any]) -> tuple[Plan, Evaluation]:
     """Store labels, and compute every result; nothing but labels is written.
 
     Args:
-        asked: `LabelColumns`, `Judging`, `Misses`.
+        options: `LabelColumns`, `Judging`, `Misses`.
     """
-    columns, judging, missed = asked
+    columns, judging, missed = options
     misses = misses_or_study(missed.misses or 0)
     check_label_error(judging.label_error)
     plan = folder.plan()
@@ -55,10 +55,10 @@ def evaluated(folder: Study, labels: Sequence[Any], asked: Sequence[Any]) -> tup
     if not isinstance(bounded, int):
         refuse_overlap(folder, plan, bounded)
     refuse_misses(plan, bounded if isinstance(bounded, int) else 1)
-    return plan, _evaluated(folder, plan, labels, bounded, (columns, judging))
+    return plan, _take_in_and_evaluate(folder, plan, labels, bounded, (columns, judging))
 
 
-def _evaluated(
+def _take_in_and_evaluate(
     folder: Study, plan: Plan, sources: Sequence[Any], missed: Rest | int, how: tuple[LabelColumns, Judging]
 ) -> Evaluation:
     """Store the labels, and compute."""
@@ -68,8 +68,8 @@ def _evaluated(
     columns, judging = how
     rest, misses = (None, missed) if isinstance(missed, int) else (missed, 0)
     read_as = sharing(as_read(plan, judging), rest)
-    taken = take_in(folder, plan, sources, columns, judging)
-    tallied, thresholds = taken.tallied, folder.thresholds(plan)
+    intake = take_in(folder, plan, sources, columns, judging)
+    tallied, thresholds = intake.tallied, folder.thresholds(plan)
     curve, parts = _curves(plan, read_as, tallied, judging.label_error)
     curve = curve.with_misses(misses) if rest is None else with_rest(curve, plan, rest)
     slices = slice_results(plan, tallied.labels, parts, thresholds)
@@ -78,16 +78,22 @@ def _evaluated(
     curve = curve.settled
     summary = {**_summary(as_read(plan, judging), tallied, curve, judging), "study": plan.plan_id}
     summary |= {} if rest is None else rest.facts(curve)
-    facts = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
-    facts["votes"] = taken.state
-    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **taken.told, **facts}
-    summary["label_tables"] = taken.history
+    facts = {"by": plan.by, "slices": [part.facts() for part in slices]} if slices else {}
+    facts["votes"] = intake.state
+    summary |= {
+        "agreement": tallied.agreement.as_dict(),
+        "sources": intake.given,
+        **intake.doubts,
+        **intake.facts,
+        **facts,
+    }
+    summary["label_tables"] = intake.history
     summary["first_rule"] = first_rule(summary_before(folder, plan)) or first_rule(summary)
     table = with_weights(tallied.labels.table, plan, curve)
     identity = summary["evaluation_id"]
     tables = {**slice_tables(slices), "labels": table, "issues": tallied.issues, "envelope": curve.envelope_table,
               "curve": curve.table, "metrics": metrics(curve)}  # fmt: skip
-    return Evaluation(identity, summary, tables, curve=curve, slices=slices, new=taken.new)
+    return Evaluation(identity, summary, tables, curve=curve, slices=slices, new=intake.new)
 
 
 def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:
@@ -95,13 +101,13 @@ def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[
     basis = basis_of(plan, tallied)
     parts = slice_curves(read_as, tallied.labels, error)
     curve = whole_curve(read_as, tallied.labels, error, parts).on(basis)
-    return curve, {name: one.on(basis).settled for name, one in parts.items()}
+    return curve, {name: part.on(basis).settled for name, part in parts.items()}
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:
     missed = curve.misses if curve.misses_upper is None else curve.misses_text
     return {
-        **marked("curve"),
+        **format_mark("curve"),
         "evaluation_id": evaluation_id(plan, tallied.labels, missed, judging.label_error),
         "version": __version__,
         "n_items": plan.n_items,
@@ -268,11 +274,13 @@ def with_rest(curve: Curve, plan: Plan, rest: Rest) -> Curve:
         f"labels of {rest.folder}: recall, F and all that counts them holds with the rest of the bounds at once"
     )
     study_confidence, both = curve.claim.confidence, claim.confidence
-    told = curve.findings
+    findings = curve.findings
     if both is not None:  # half of δ is an inner matter: one probability is told, that of it all
-        told = tuple(Promise(both, one.says) if isinstance(one, Promise) else one for one in told)
+        findings = tuple(
+            Promise(both, finding.says) if isinstance(finding, Promise) else finding for finding in findings
+        )
     sentence += "." if study_confidence is not None or both is None else f", with probability {both:g}."
-    return replace(curve.with_misses(few, many, estimate), claim=claim, findings=(*told, sentence))
+    return replace(curve.with_misses(few, many, estimate), claim=claim, findings=(*findings, sentence))
 
 
 def _misses(rest: Rest, confidence: float) -> tuple[int, int, float]:

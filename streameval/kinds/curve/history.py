@@ -58,7 +58,7 @@ FORM = "give a measure: precision@score:0.7, precision@10000, or either with >= 
 
 @dataclass(frozen=True)
 class Day:
-    """What one study says of its day.
+    """Estimate of one day.
 
     Attributes:
         day: The day.
@@ -96,22 +96,22 @@ class Day:
             row |= {"positives": self.evidence[0].tolist(), "negatives": self.evidence[1].tolist()}
         return row
 
-    def after(self, row: Mapping[str, Any]) -> Day:
+    def replacing(self, row: Mapping[str, Any]) -> Day:
         """The day in the place of one with fewer labels; a `StudyError` where these do not explain the difference."""
-        if not self._extends(row):
+        if not self._is_within(row):
             raise StudyError(
                 f"{self.study}: its bounds are not within those that the history has for {self.day}",
                 "judge its labels as they were judged then, or begin a new history of all studies: --out FILE",
             )
         return self
 
-    def _extends(self, row: Mapping[str, Any]) -> bool:
-        """Whether its bounds lie within those of a row, and its evidence is no smaller: see `streameval.curve.runs`."""
+    def _is_within(self, row: Mapping[str, Any]) -> bool:
+        """Tell whether its bounds lie within a row's and its evidence is no smaller (`streameval.curve.runs`)."""
         if (row["positives"] is None) != (self.evidence is None):
             return False
         old = [np.array(row[side]) for side in ("positives", "negatives")] if self.evidence is not None else []
         both = zip(self.evidence or (), old, strict=True)
-        grows = all(np.all(new >= one - 1e-6 * (1 + abs(one))) for new, one in both)
+        grows = all(np.all(new >= old - 1e-6 * (1 + abs(old))) for new, old in both)
         low, high = row["precision_lower"] - 1e-9, row["precision_upper"] + 1e-9
         return grows and (self.contradiction == "day" or low <= self.level.lower <= self.level.upper <= high)
 
@@ -165,7 +165,7 @@ class DayStudy:
         if coverage == "conditional":
             raise StudyError(f"{self.folder}: its bounds hold on a condition, and with no probability", hint)
 
-    def at(self, settings: Settings, error: float) -> Day:
+    def estimate(self, settings: Settings, error: float) -> Day:
         """Give what the labels say of the items above the cutoff; the level holds with probability 1 - error."""
         plan, rank = self.plan, self._rank(settings.watched.cutoffs[0])
         level = self._level(rank, 1 - error)
@@ -216,7 +216,7 @@ class DayHistory(Watched):
     falls: tuple[date, ...] = ()
 
     @staticmethod
-    def watched(question: Question) -> str:
+    def watched_text(question: Question) -> str:
         """The text of a measure that can be watched: precision at one cutoff, and perhaps the precision to keep."""
         cutoff, demand = question.cutoff, question.demand
         if question.metric in ("gain", "precision_gain"):
@@ -231,12 +231,12 @@ class DayHistory(Watched):
         return str(question)
 
     @staticmethod
-    def taken(day: date | None, folder: str) -> DayStudy:
+    def read_study(day: date | None, folder: str) -> DayStudy:
         """Read a study; its day stands before it, or is the last date in its path."""
         study = Study(Path(folder))
         plan = study.plan()  # says where there is no study, before a day is missed
         tables = BOUNDS if plan.ranking.get("score") is None else (*BOUNDS, "curve")
-        summary, labels, curve = study.results(lambda at, told: (told, *read_bounds(at, told, tables)))
+        summary, labels, curve = study.results(lambda at, summary: (summary, *read_bounds(at, summary, tables)))
         return DayStudy(day or _last_date(folder), folder, plan, summary, labels, curve)
 
     @property
@@ -252,7 +252,7 @@ class DayHistory(Watched):
 
     @property
     def place_in_list(self) -> str:
-        """Where lists are cut, in words."""
+        """The watched cutoff, in words."""
         cutoff = self.settings.watched.cutoffs[0]
         if cutoff.kind == "score":
             return f"at score {cutoff.value}"
@@ -291,11 +291,11 @@ class DayHistory(Watched):
             )
         return at
 
-    def called(self, row: Mapping[str, Any]) -> str:
+    def row_name(self, row: Mapping[str, Any]) -> str:
         """The day."""
         return str(row["day"])
 
-    def told(self, before: History, given: Sequence[WatchedStudy]) -> DayHistory:
+    def with_call(self, before: History, new_studies: Sequence[WatchedStudy]) -> DayHistory:
         """With the days on which falls were named that were not there before."""
         named = {*_falls(before)}
         return replace(self, falls=tuple(on for on, since in _falls(self) if (on, since) not in named))
@@ -305,10 +305,10 @@ class DayHistory(Watched):
         whole = super().with_study(at, new)
         table = self.table.slice(0, at)
         for row in range(at, whole.table.num_rows):
-            table = self._judged(pa.concat_tables([table, whole.table.slice(row, 1)]))
+            table = self._with_verdicts(pa.concat_tables([table, whole.table.slice(row, 1)]))
         return replace(whole, table=table)
 
-    def _judged(self, table: pa.Table) -> pa.Table:
+    def _with_verdicts(self, table: pa.Table) -> pa.Table:
         """Fill in what the last day says of the precision to keep, and of runs."""
         rows = list(table.to_pylist())
         last, days, dates = rows[-1], _days(rows), [row["day"] for row in rows]
@@ -345,10 +345,10 @@ def _falls(history: History) -> list[tuple[date, date]]:
 
 def _last_date(folder: str) -> date:
     """The last date in the path of a study."""
-    found = DATE.findall(os.path.abspath(folder))
+    dates = DATE.findall(os.path.abspath(folder))
     try:
-        if found:
-            return date(*map(int, found[-1]))
+        if dates:
+            return date(*map(int, dates[-1]))
     except ValueError:
         pass  # a month of 13, say
     raise InputError(f"{folder}: there is no date in its name", f"say which day it is of: 2026-11-22={folder}")

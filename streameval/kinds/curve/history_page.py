@@ -121,7 +121,7 @@ def _labels(row: dict[str, Any]) -> str:
     return f"{row['labels']:,}" if not row["missing"] else f"{row['labels']:,} of {planned:,}"
 
 
-def says(history: DayHistory, most: int) -> tuple[Columns, list[str]]:
+def describe(history: DayHistory, most: int) -> tuple[Columns, list[str]]:
     """Say what the last days came to, which changes there were, and how the mean stands."""
     return Columns(COLUMNS, cells(history, most)), [*sentences(history), *news(history)]
 

@@ -1,4 +1,4 @@
-"""What the bounds of one ranking, or of a slice of it, say of a question."""
+"""Answers to questions from the bounds of one ranking, or of a slice of it."""
 
 from __future__ import annotations
 
@@ -53,10 +53,13 @@ def measures(result: _OfCurve) -> tuple[str, ...]:
     return tuple(name for name in names if name != "score" or result.curve.score is not None)
 
 
-def written(result: _OfCurve) -> tuple[str, ...]:
+def measure_names(result: _OfCurve) -> tuple[str, ...]:
     """Give those of the whole list, and of any cutoff, as they are written: with @K."""
-    known = measures(result)
-    return (*(f"{name}@K" for name in known if name in _AT_ANY), *(name for name in known if name in _OF_THE_LIST))
+    measured = measures(result)
+    return (
+        *(f"{name}@K" for name in measured if name in _AT_ANY),
+        *(name for name in measured if name in _OF_THE_LIST),
+    )
 
 
 def answer(result: _OfCurve, question: Question) -> Bounds:
@@ -92,7 +95,7 @@ def _at_rank(result: _OfCurve, question: Question, rank: int) -> Bounds:
     if metric == "rank":
         return Bounds(rank, rank, rank)
     if metric == "score":
-        return Bounds(*(np.nan if one is None else one for one in curve.threshold_at(rank)))
+        return Bounds(*(np.nan if bound is None else bound for bound in curve.threshold_at(rank)))
     if beta := re.fullmatch(r"f(\d+(?:\.\d+)?)", metric):
         return curve.f_measure(rank, float(beta[1]))
     if metric in METRICS or metric == "yield":
@@ -102,7 +105,7 @@ def _at_rank(result: _OfCurve, question: Question, rank: int) -> Bounds:
         raise _no_such(question, _AT_RANKS)
     by_cutoff = {row["argument"]: row for row in rows}
     if str(rank) not in by_cutoff:
-        cutoffs = ", ".join(f"{int(one):,}" for one in by_cutoff)
+        cutoffs = ", ".join(f"{int(cutoff):,}" for cutoff in by_cutoff)
         raise InputError(f"{question.measure}: {metric} is known of the first {cutoffs} items, and not of others")
     return Bounds.of_row(by_cutoff[str(rank)])
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.curve import Curve
-from streameval.kinds.curve.picker_data import Packed, pack_all, zipped
+from streameval.kinds.curve.picker_data import Packed, pack_all, zip_json
 from streameval.labelling.unlabelled import unlabelled_words
 from streameval.methods.values import MethodValue, value_of
 from streameval.metrics import headlines
@@ -32,7 +32,7 @@ from streameval.reporting.charts import (
 from streameval.reporting.layout import (
     Section,
     document,
-    folded,
+    fold,
     heading,
     highlight,
     labels,
@@ -135,7 +135,7 @@ def _page(shown: Sequence[ReportedStudy], title: str | None) -> str:
         *(section for study in shown for section in _next(study)),
         *(section for study in shown for section in _details(study, several)),
     ]
-    charts = zipped({figure.name: spec(figure.chart) for figure in [*drawn.values(), *small]})
+    charts = zip_json({figure.name: spec(figure.chart) for figure in [*drawn.values(), *small]})
     picker = resource("picker.js", _HOME)
     script = _SCRIPT.format(bundle=page_script(), charts=charts, studies=packed.text, picker=picker)
     names = title or f"streameval: {', '.join(study.name for study in shown)}"
@@ -150,8 +150,8 @@ def _subject(study: ReportedStudy, several: bool) -> str:
     if plan is None:
         return f"{items}Every item has a label."
     without = unlabelled_words(study.evaluation.summary["account"])
-    made = f"{number_of(plan.table.num_rows, 'label')}, method {value_of(plan)}"
-    return f"{items}{made}; without a label: {without}." if without else f"{items}{made}."
+    planned = f"{number_of(plan.table.num_rows, 'label')}, method {value_of(plan)}"
+    return f"{items}{planned}; without a label: {without}." if without else f"{items}{planned}."
 
 
 def _order(plan: Plan | None) -> str:
@@ -203,8 +203,8 @@ def _picker(shown: Sequence[ReportedStudy], packed: Packed) -> Section:
     note = "" if proves else " Nothing is proven: these are a picture, so no precision or recall can be asked for."
     if not packed.whole:
         note += " To keep the page small, bounds between its points are a little wider than study.duckdb has."
-    asked = "".join(targets) if proves else ""
-    return Section(figure=resource("picker.html", _HOME).format(note=note, studies=studies, targets=asked))
+    targets_html = "".join(targets) if proves else ""
+    return Section(figure=resource("picker.html", _HOME).format(note=note, studies=studies, targets=targets_html))
 
 
 def _next(study: ReportedStudy) -> list[Section]:
@@ -218,9 +218,9 @@ def _details(study: ReportedStudy, several: bool) -> Iterator[Section]:
     """Give what belongs to one study alone: width, findings, label account, items, provenance."""
     evaluation = study.evaluation
     sentences = [half_width_sentence(evaluation), estimate_sentence(evaluation.curve.basis)]
-    said = "".join(map(paragraph, filter(None, [*sentences, *evaluation.curve.findings])))
+    paragraphs = "".join(map(paragraph, filter(None, [*sentences, *evaluation.curve.findings])))
     tested = _assumptions(evaluation)
-    yield Section(study.name if several else "Assumptions", figure=said, key=_TESTED if tested else "",
+    yield Section(study.name if several else "Assumptions", figure=paragraphs, key=_TESTED if tested else "",
                   table=tested, label="Assumptions")  # fmt: skip
     yield labels(evaluation.summary)
     if study.items is not None:
@@ -249,12 +249,16 @@ def _metrics(shown: Sequence[ReportedStudy]) -> Iterator[Section]:
     notes = [TIES] * any(study.evaluation.summary.get("ties") == "open" for study in shown)
     notes += [f"From low to high: {claim}." for claim in sorted(samples)]
     yield Section("Metrics", table=Columns(head, main), label="Main metrics", remarks=notes)
-    yield folded(f"All {len(every):,} metrics", table(head, every, label="All metrics"))
+    yield fold(f"All {len(every):,} metrics", table(head, every, label="All metrics"))
 
 
 def _cells(row: dict[str, Any], name: list[str], sides: Sequence[str]) -> list[str]:
     values = (row.get(side) for side in sides)
-    return [metric_name(row), *name, *(one if isinstance(one, str) else _number(one, row["metric"]) for one in values)]
+    return [
+        metric_name(row),
+        *name,
+        *(value if isinstance(value, str) else _number(value, row["metric"]) for value in values),
+    ]
 
 
 def metric_name(row: Mapping[str, Any]) -> str:
@@ -296,10 +300,10 @@ def _range(row: dict[str, Any]) -> str:
 _TESTED = "A.1 and A.2 of the PAULA paper, tested on these labels; small p-values speak against them."
 
 
-def _assumptions(found: Evaluation) -> Columns | None:
+def _assumptions(evaluation: Evaluation) -> Columns | None:
     """Give what the labels say about A.1 and A.2 of the paper; None where they were not tested."""
-    tested = found.summary.get("diagnostics", {}).get("assumptions", {})
-    rows = [[name, told["verdict"], f"{told['p_value']:.3g}"] for name, told in tested.items() if "verdict" in told]
+    tested = evaluation.summary.get("diagnostics", {}).get("assumptions", {})
+    rows = [[name, test["verdict"], f"{test['p_value']:.3g}"] for name, test in tested.items() if "verdict" in test]
     return Columns(("assumption", "verdict", "p-value"), rows) if rows else None
 
 
@@ -318,8 +322,8 @@ def _provenance(study: ReportedStudy) -> Section:
     facts |= {"assumes": claim.assumes, "about": claim.about, "because": claim.why or None}
     lines = commands(plan, evaluation.summary) if plan is not None else []
     again = "".join(f"{escaped(line)}\n" for line in lines)
-    made = f"{paragraph('Commands that make this again:')}<pre tabindex='0'>{again}</pre>" if again else ""
-    return provenance(facts, made)
+    steps = f"{paragraph('Commands that make this again:')}<pre tabindex='0'>{again}</pre>" if again else ""
+    return provenance(facts, steps)
 
 
 def _items(selected: pa.Table, evaluation: Evaluation) -> str:

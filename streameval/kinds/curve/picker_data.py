@@ -1,4 +1,4 @@
-"""What the cutoff picker reads: the envelope, the estimated yield and the scores of a curve, as small JSON."""
+"""Data of the cutoff picker: the envelope, the estimated yield and the scores of a curve, as small JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DIGITS = 8  # of estimated yields: more than a page shows
 
 @dataclass(frozen=True)
 class Packed:
-    """What the picker reads.
+    """Data of the picker, as its script reads them.
 
     Attributes:
         text: JSON of all studies, zipped, in base 64.
@@ -42,13 +42,13 @@ def pack_all(curves: Mapping[str, Curve]) -> Packed:
     most = max(curve.envelope.rank.size for curve in curves.values())
     while True:
         studies = [{"name": name, **pack(curve, most)} for name, curve in curves.items()]
-        text = zipped(studies)
+        text = zip_json(studies)
         if len(text) <= _SIZE or most < 1_000:
             return Packed(text, whole)
         most, whole = int(most * min(0.9, _SIZE / len(text))), False
 
 
-def zipped(value: Any) -> str:
+def zip_json(value: Any) -> str:
     """Write JSON, zipped, in base 64: small, and nothing in it is markup."""
     plain = json.dumps(value, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(plain, compresslevel=7, mtime=0)).decode()
@@ -81,8 +81,8 @@ def _estimates(curve: Curve, ranks: Int64Array) -> dict[str, Any]:
     if curve.plug_in is None:
         return {}
     yields = curve.plug_in.curve.straight(ranks)
-    known = yields[~np.isnan(yields)].tolist()
-    short = np.array((f"%.{_DIGITS}g " * len(known) % tuple(known)).split(), np.float64)
+    estimated = yields[~np.isnan(yields)].tolist()
+    short = np.array((f"%.{_DIGITS}g " * len(estimated) % tuple(estimated)).split(), np.float64)
     missed = curve.plug_in.misses
     first = curve.plug_in.curve.first
     return {"yield": _runs(short, "values"), "first": first, "missed": None if np.isnan(missed) else missed}
@@ -99,14 +99,14 @@ def thin(envelope: Envelope, most: int) -> Envelope:
 
 def _runs(values: Int64Array | FloatArray, of: str) -> dict[str, Any]:
     """Run lengths of values, or of their differences from a 0 before them: value, length, value, length …"""
-    told = np.diff(values, prepend=0) if of == "differences" else values
-    begins = np.flatnonzero(np.concatenate([[True], told[1:] != told[:-1]]))
-    lengths = np.diff(np.append(begins, told.size))
-    each = told[begins]
+    stored = np.diff(values, prepend=0) if of == "differences" else values
+    begins = np.flatnonzero(np.concatenate([[True], stored[1:] != stored[:-1]]))
+    lengths = np.diff(np.append(begins, stored.size))
+    each = stored[begins]
     whole = bool(np.all(each == np.rint(each)))
     numbers = each.astype(np.int64).tolist() if whole else map(_plain, each.tolist())
-    flat = [one for pair in zip(numbers, lengths.tolist(), strict=True) for one in pair]
-    return {"n": int(told.size), "delta": of == "differences", "runs": flat}
+    flat = [number for pair in zip(numbers, lengths.tolist(), strict=True) for number in pair]
+    return {"n": int(stored.size), "delta": of == "differences", "runs": flat}
 
 
 def _plain(value: float) -> float:

@@ -1,4 +1,4 @@
-"""Which ranks of one ranking to label."""
+"""Choice of the ranks of one ranking to label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streameval.labelling.options import ReuseOptions
 from streameval.methods import DrawsIndependently, Method, refuse_alpha_with_budget
 from streameval.methods.stages import refuse_stages
 from streameval.methods.values import method_value
-from streameval.options import listed, own
+from streameval.options import listed, make_own
 from streameval.order.scores import missing_rows
 from streameval.progress import Progress
 from streameval.rankings import open_ranking
@@ -30,12 +30,12 @@ def draw_ranks(ranking: object, options: Sequence[Any], request: PlanRequest) ->
     """Choose the ranks to label; errors as of `streameval.plan`."""
     how = drawing(options, request)
     request.known_labels.refuse_unsaid()
-    return draw(request.materialized(ranking), how, request)
+    return draw(request.openable(ranking), how, request)
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What chooses the ranks.
+    """Settings of a draw of ranks.
 
     Attributes:
         by: Column of the slices; None where the list is one.
@@ -63,28 +63,28 @@ def drawing(options: Sequence[Any], request: PlanRequest) -> Drawing:
     """Make what chooses the ranks of the options that were given, and find its seed; reads no list."""
     parameters, reuse = options
     method, by = parameters.pop("method", "loguniform"), parameters.pop("by", None)
-    column = own(JudgeColumn, parameters)
+    column = make_own(JudgeColumn, parameters)
     sample = parameters.get("judge_sample") is not None
     judge = judge_of_sample(column) if sample else judge_in(column)
     if judge is None:
         refuse_accuracy_alone(parameters)
-    key, chosen = _keyed(reuse, request)
+    key, chosen = _key_and_seed(reuse, request)
     refuse_alpha_with_budget(parameters)
     return Drawing(method_value(method).create(parameters), chosen, by, judge, key)
 
 
-def _keyed(reuse: ReuseOptions, request: PlanRequest) -> tuple[tuple[str, ...], int]:
+def _key_and_seed(reuse: ReuseOptions, request: PlanRequest) -> tuple[tuple[str, ...], int]:
     """Columns to draw by, and the seed that all versions share: as given, or those of the study that is reused.
 
     No column where no option asks for a draw by key.
     """
-    known, seed = request.known_labels, request.seed
+    known_labels, seed = request.known_labels, request.seed
     if all(value is None for value in vars(reuse).values()):
         return (), request.drawing_seed
-    key, earlier = listed(reuse.on or ""), None if known.study is None else known.study.plan()
+    key, earlier = listed(reuse.on or ""), None if known_labels.study is None else known_labels.study.plan()
     if earlier is not None:
         key, seed = key or earlier.key_columns, earlier.seed if seed is None else seed
-    elif not key and known.source is not None:
+    elif not key and known_labels.source is not None:
         raise InputError("labels are reused, but no column says which item each is about", "name it with --on COL")
     if seed is None:
         raise InputError(
@@ -118,7 +118,7 @@ def _by_key(opened: Ranking, how: Drawing, request: PlanRequest) -> Drawn:
     """
     from streameval.rankings.draw_by_key import draw_by_key
 
-    method, known = how.method, request.known_labels
+    method, known_labels = how.method, request.known_labels
     if not isinstance(method, DrawsIndependently):
         raise InputError(
             f"method {method.name} does not draw each rank by itself", "items are drawn by key with --method=loguniform"
@@ -127,9 +127,9 @@ def _by_key(opened: Ranking, how: Drawing, request: PlanRequest) -> Drawn:
     rates = method.rates(opened.n_items)
     rank = draw_by_key(opened, rates, how.key, how.seed, request.options.memory, request.progress)
     drawn = method.drawn(opened.n_items, how.seed, rank)
-    made = replace(drawn, ranking=opened.description(), location=located(opened))
-    made = made.with_notes(draw_by=list(how.key), **known.notes)
-    return Drawn(made, opened, known.known_by(how.key[:1]).taken_over(made, opened))
+    plan = replace(drawn, ranking=opened.description(), location=located(opened))
+    plan = plan.with_notes(draw_by=list(how.key), **known_labels.notes)
+    return Drawn(plan, opened, known_labels.known_by(how.key[:1]).taken_over(plan, opened))
 
 
 def _refuse_nulls(opened: Ranking) -> None:

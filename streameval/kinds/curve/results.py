@@ -33,7 +33,7 @@ class CurveResult(Evaluation, StudyResult):
     """A curve, and what follows from it."""
 
     @classmethod
-    def of(cls, evaluation: Evaluation) -> Self:
+    def from_evaluation(cls, evaluation: Evaluation) -> Self:
         """Make it of its tables."""
         return cls(**{field.name: getattr(evaluation, field.name) for field in fields(evaluation)})
 
@@ -45,7 +45,7 @@ class CurveResult(Evaluation, StudyResult):
     @classmethod
     def read(cls, folder: Path, summary: Mapping[str, Any]) -> Self:
         """Read the curve, and what follows from it."""
-        return cls.of(read_evaluation(folder, summary))
+        return cls.from_evaluation(read_evaluation(folder, summary))
 
     def slice(self, name: str) -> SliceOfCurve:
         """Give the results of a slice; an `InputError` where there is none."""
@@ -69,7 +69,7 @@ class CurveResult(Evaluation, StudyResult):
 
         return ReportedStudy(name, plan, self).page(title=title)
 
-    def reported(self, name: str, plan: Plan | None, items: pa.Table | None) -> ReportedStudy:
+    def for_report(self, name: str, plan: Plan | None, items: pa.Table | None) -> ReportedStudy:
         """Give the curve, and what belongs to it."""
         from streameval.kinds.curve.page import ReportedStudy
 
@@ -83,7 +83,7 @@ class CurveResult(Evaluation, StudyResult):
 
     def measures(self) -> tuple[str, ...]:
         """Say what can be asked for, as it is written; K stands for any number of items."""
-        return measures.written(self)
+        return measures.measure_names(self)
 
     def main_measures(self) -> list[str]:
         """None: the verdict says what is proven of a curve."""
@@ -93,9 +93,9 @@ class CurveResult(Evaluation, StudyResult):
         """Bounds on a measure of the list."""
         return measures.answer(self, question)
 
-    def decided(self, question: Question, bounds: Bounds) -> Decision:
+    def decide(self, question: Question, bounds: Bounds) -> Decision:
         """Say what the bounds decide, and about how many labels would."""
-        by_bounds = super().decided(question, bounds)
+        by_bounds = super().decide(question, bounds)
         if by_bounds.outcome != "inconclusive" or not self.labels.rank.size:
             return by_bounds
         return Decision("inconclusive", *measures.labels_needed(bounds, float(question.condition.value), self))
@@ -104,9 +104,9 @@ class CurveResult(Evaluation, StudyResult):
         """Say what the bounds promise, and under which assumption."""
         return _promise(self)
 
-    def standing(self, study: str, name: str, plan: Plan | None, subject: str) -> Standing:
+    def describe_standing(self, study: str, name: str, plan: Plan | None, subject: str) -> Standing:
         """Say where a study with these results stands; while labels are missing, so far."""
-        return says.so_far(super().standing(study, name, plan, subject))
+        return says.so_far(super().describe_standing(study, name, plan, subject))
 
     def to_decide(self, folder: Study, labels: int, why: str) -> NextStep:
         """Choose what narrows the bounds; where they prove nothing, what leads to bounds that do."""
@@ -114,11 +114,13 @@ class CurveResult(Evaluation, StudyResult):
             return super().to_decide(folder, labels, why)
         return way_out(folder.plan(), self.summary, str(folder.folder))
 
-    def alone(self, folder: Study, estimates: Mapping[Question, float], most: int | None) -> tuple[NextStep, int]:
+    def suggest_question(
+        self, folder: Study, estimates: Mapping[Question, float], most: int | None
+    ) -> tuple[NextStep, int]:
         """The command that asks open conditions as a question, with as few labels as it takes."""
-        from streameval.kinds.question.cost import offered
+        from streameval.kinds.question.cost import suggest_question
 
-        return offered(folder, self, estimates, most)
+        return suggest_question(folder, self, estimates, most)
 
     def cut(self, folder: Study, target: Cutoff, ranking: object, options: Mapping[str, Any]) -> Cut:
         """Give the items above a cutoff that the curve proves."""

@@ -1,4 +1,4 @@
-"""What commands say of a curve, and of the difference of two."""
+"""Texts about a curve, and about the difference of two."""
 
 from __future__ import annotations
 
@@ -28,43 +28,48 @@ _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""),
 _SHOWN = 20  # slices
 
 
-def text(found: Evaluation, plan: Plan | None = None, study: str = "STUDY") -> Text:
+def text(evaluation: Evaluation, plan: Plan | None = None, study: str = "STUDY") -> Text:
     """Say what is proven, at which cost, and what to know of it."""
-    rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in _cuts(found)]
+    rows = [
+        [f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in _cuts(evaluation)
+    ]
     table = Columns(["first k", "lower", "estimate", "upper"], rows)
-    notes = [*filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis))), *remarks(found)]
-    return Text(verdict(found), "", table, notes, NOTHING if plan is None else _next(plan, found, study))
+    notes = [
+        *filter(None, (half_width_sentence(evaluation), estimate_sentence(evaluation.curve.basis))),
+        *remarks(evaluation),
+    ]
+    return Text(verdict(evaluation), "", table, notes, NOTHING if plan is None else _next(plan, evaluation, study))
 
 
-def lines(study: Path, found: Evaluation) -> list[Paragraph]:
+def lines(study: Path, evaluation: Evaluation) -> list[Paragraph]:
     """Lay out for a terminal the verdict, what became of the labels, and the main figures."""
-    said, account = text(found), found.summary["account"]
-    notes = trouble(found.issues, account)
+    shown_text, account = text(evaluation), evaluation.summary["account"]
+    notes = trouble(evaluation.issues, account)
     return [
-        said.headline,
-        *said.remarks,
+        shown_text.headline,
+        *shown_text.remarks,
         *([f"Labels: {', '.join(notes)} (all listed in issues.parquet)."] if notes else []),
-        *label_lines(found.issues, found.summary),
-        *_kept(account),
-        *agreement_lines(found.summary),
-        *given_again(study, found.summary, found.new),
+        *label_lines(evaluation.issues, evaluation.summary),
+        *_disregarded_lines(account),
+        *agreement_lines(evaluation.summary),
+        *given_again(study, evaluation.summary, evaluation.new),
         "",
-        said.table,
-        Picture(found.curve),
+        shown_text.table,
+        Picture(evaluation.curve),
         "Precision among the first k items.",
-        *_overall(found.metrics.to_pylist()),
-        *_slices(found.slices, found.summary.get("by")),
+        *_overall(evaluation.metrics.to_pylist()),
+        *_slices(evaluation.slices, evaluation.summary.get("by")),
         "",
     ]
 
 
-def facts(study: Path, found: Evaluation) -> dict[str, Any]:
+def facts(study: Path, evaluation: Evaluation) -> dict[str, Any]:
     """Give the summary, precision at cutoffs, and the next command, with what it does where nothing is proven."""
-    sources = [{**source, "new": found.new[source["id"]]} for source in found.summary["sources"]]
-    result = {**found.summary, "sources": sources, "precision_at": _cuts(found)}
-    following = _next(Study(study).plan(), found, str(study))
+    sources = [{**source, "new": evaluation.new[source["id"]]} for source in evaluation.summary["sources"]]
+    result = {**evaluation.summary, "sources": sources, "precision_at": _cuts(evaluation)}
+    following = _next(Study(study).plan(), evaluation, str(study))
     if following.command:
-        result["next"] = str(following) if found.curve.claim.coverage == "none" else following.command
+        result["next"] = str(following) if evaluation.curve.claim.coverage == "none" else following.command
     return result
 
 
@@ -76,14 +81,14 @@ def so_far(standing: Standing) -> Standing:
     return replace(standing, verdict=f"So far, w{standing.verdict[1:]}")
 
 
-def _next(plan: Plan, found: Evaluation, study: str) -> NextStep:
-    if found.curve.claim.coverage == "none":
-        return way_out(plan, found.summary, study)
-    return after_curve(plan, found.curve, found.summary, study)
+def _next(plan: Plan, evaluation: Evaluation, study: str) -> NextStep:
+    if evaluation.curve.claim.coverage == "none":
+        return way_out(plan, evaluation.summary, study)
+    return after_curve(plan, evaluation.curve, evaluation.summary, study)
 
 
-def _cuts(found: Evaluation) -> list[dict[str, Any]]:
-    return [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
+def _cuts(evaluation: Evaluation) -> list[dict[str, Any]]:
+    return [row for row in evaluation.metrics.to_pylist() if row["metric"] == "precision_at"]
 
 
 def _overall(rows: list[dict[str, Any]]) -> list[Paragraph]:
@@ -111,7 +116,7 @@ def _number(value: float | None) -> str:
     return UNKNOWN if value is None or value != value else f"{value:.4f}"
 
 
-def _kept(account: dict[str, int]) -> list[str]:
+def _disregarded_lines(account: dict[str, int]) -> list[str]:
     """Say what became of answers that do not count as they stand, though nothing is wrong with them."""
     lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
     if account["untimed"]:

@@ -1,4 +1,4 @@
-"""How the planned ranks of a curve reach people."""
+"""Tasks of the planned ranks of a curve."""
 
 from __future__ import annotations
 

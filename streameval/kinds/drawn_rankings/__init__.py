@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.kinds import Kind, part
+from streameval.kinds import Kind, import_later
 from streameval.labelling.options import Judging, KnownPositives, LabelColumns
 from streameval.per_query.options import RankingsDraw
 
@@ -28,32 +28,32 @@ class SampledRankings(Kind):
     options: ClassVar = {"plan": (RankingsDraw,), "evaluate": (LabelColumns, Judging, KnownPositives)}
     without = frozenset({"label_error"})
     instead_of: ClassVar = {"alpha": "precision@K within 0.03"}
-    result = part("streameval.kinds.drawn_rankings.results:RankingsSample")
-    planned = part("streameval.kinds.drawn_rankings.planned:PLANNED")
-    tasks = part("streameval.kinds.drawn_rankings.tasks:TASKS")
+    result = import_later("streameval.kinds.drawn_rankings.results:RankingsSample")
+    planned = import_later("streameval.kinds.drawn_rankings.planned:PLANNED")
+    tasks = import_later("streameval.kinds.drawn_rankings.tasks:TASKS")
 
-    def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
+    def parse_options(self, verb: str, raw_options: Mapping[str, Any]) -> list[Any]:
         """Make the options of a verb, and refuse those that have no meaning without a table of positives."""
         from streameval.kinds.drawn_rankings.evaluate import refuse_unused
 
-        made = super().asked(verb, given)
+        options = super().parse_options(verb, raw_options)
         if verb == "evaluate":
-            refuse_unused(*made[1:])
-        return made
+            refuse_unused(*options[1:])
+        return options
 
-    def draw(self, ranking: object, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+    def draw(self, ranking: object, options: Sequence[Any], request: PlanRequest) -> Drawn:
         """Draw rankings, and plan the first items of each."""
         from streameval.kinds.drawn_rankings.plan import draw_tops
 
-        return draw_tops(ranking, asked[0], request)
+        return draw_tops(ranking, options[0], request)
 
     def estimate(
-        self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
+        self, folder: Study, plan: Plan, tallied: Tallied, options: Sequence[Any]
     ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
         """Bound the means."""
-        from streameval.kinds.drawn_rankings.evaluate import measured
+        from streameval.kinds.drawn_rankings.evaluate import estimate_means
 
-        return measured(folder, plan, tallied, asked)
+        return estimate_means(folder, plan, tallied, options)
 
 
 KIND = SampledRankings()

@@ -27,17 +27,17 @@ ASSUMES_RIGHT = "for recall, average precision and nDCG, that the table of posit
 ASSUMES_COMPLETE = "; and that it and the labels have every positive of the rankings that were drawn"
 
 
-def measured(
-    folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
+def estimate_means(
+    folder: Study, plan: Plan, tallied: Tallied, options: Sequence[Any]
 ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
     """Bound the means; their tables, what they claim, and what the summary says besides."""
-    columns, judging, beside = asked
+    columns, judging, known_positives = options
     labels, pool = tallied.labels, None
-    if beside.positives is not None:
-        how, complete = (beside.key, columns.label), judging.assume == "complete"
-        pool = read_pool(beside.positives, plan, folder.selection(plan), labels, how, complete)
+    if known_positives.positives is not None:
+        how, complete = (known_positives.key, columns.label), judging.assume == "complete"
+        pool = read_pool(known_positives.positives, plan, folder.selection(plan), labels, how, complete)
     means = bounds_on_means(plan, labels, plan.notes.get("cutoffs") or [int(plan.parameters["at"])], pool)
-    source = {"item": beside.key, "source": _name_of(beside.positives)}
+    source = {"item": known_positives.key, "source": _name_of(known_positives.positives)}
     summary = {
         "evaluation_id": evaluation_id(plan, labels, 0 if pool is None else json.dumps(pool.facts())),
         "per": list(plan.notes["per"]),
@@ -52,7 +52,7 @@ def measured(
         "pool": None if pool is None else {**pool.facts(), **source},
     }
     tables = {"metrics": means.metrics, "rankings": means.rankings, "labels": labels.table, "issues": tallied.issues}
-    return tables, _claim(means.metrics, plan, pool, beside.key, labels), summary
+    return tables, _claim(means.metrics, plan, pool, known_positives.key, labels), summary
 
 
 def _claim(means: pa.Table, plan: Plan, pool: Pool | None, item: str | None, labels: Labels) -> Claim:
@@ -70,18 +70,18 @@ def _name_of(positives: object) -> str:
     return masked_source(os.fspath(positives)) if isinstance(positives, str | os.PathLike) else "a table in memory"
 
 
-def refuse_unused(judging: Judging, beside: KnownPositives) -> None:
+def refuse_unused(judging: Judging, known_positives: KnownPositives) -> None:
     """Refuse assumptions of a curve, and what is said of a table of positives without one."""
     if judging.assume not in (None, "complete"):
         raise InputError(f"--assume {judging.assume} is for a curve, and this study has many rankings", "leave it out")
-    if beside.positives is None and (beside.key is not None or judging.assume is not None):
-        name = "--key" if beside.key is not None else "--assume=complete"
+    if known_positives.positives is None and (known_positives.key is not None or judging.assume is not None):
+        name = "--key" if known_positives.key is not None else "--assume=complete"
         raise InputError(f"{name} is for a table of positives, and none was given", "give it with --positives")
 
 
-def strata(plan: Plan, known: BoolArray) -> pa.Table:
+def strata(plan: Plan, labelled: BoolArray) -> pa.Table:
     """Planned and labelled items of every ranking that was drawn: `ranking`, `planned`, `labelled`."""
-    table = plan.table.select(["ranking"]).append_column("labelled", pa.array(known.astype(np.int64)))
+    table = plan.table.select(["ranking"]).append_column("labelled", pa.array(labelled.astype(np.int64)))
     counted = table.group_by("ranking", use_threads=False).aggregate([([], "count_all"), ("labelled", "sum")])
     names = [", ".join(map(str, json.loads(name))) for name in counted.column("ranking").to_pylist()]
     return pa.table({"ranking": names, "planned": counted["count_all"], "labelled": counted["labelled_sum"]})

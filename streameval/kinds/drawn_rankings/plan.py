@@ -10,7 +10,7 @@ from streameval.judges.values import column_alone
 from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.per_query.draw import draw_rankings, plan_table
 from streameval.per_query.options import RankingsDraw
-from streameval.per_query.predicted import predicted, with_predictions
+from streameval.per_query.predicted import predict_all, with_predictions
 from streameval.per_query.widths import rankings_for
 from streameval.rankings import open_ranking
 from streameval.types import Plan
@@ -25,8 +25,8 @@ def draw_tops(ranking: object, how: RankingsDraw, request: PlanRequest) -> Drawn
         Drawn: The ranks of its plan are stored rows, from 1.
     """
     names, ranks, judge = how.per, how.cutoffs, None if how.judge is None else column_alone(how.judge)
-    asked, progress, chosen = request.options, request.progress, request.drawing_seed
-    source = request.materialized(ranking)
+    ranking_options, progress, chosen = request.options, request.progress, request.drawing_seed
+    source = request.openable(ranking)
     opened = request.open(source, names)
     for name in (*(names or ("",)), *([] if judge is None else [judge])):
         if name not in opened.rows.all_names():
@@ -36,23 +36,23 @@ def draw_tops(ranking: object, how: RankingsDraw, request: PlanRequest) -> Drawn
     drawn = draw_rankings(opened, names, (partial(_number_drawn, how), ranks[-1], chosen), progress)
     opened.rows.check_unchanged()
     # items are found where they are stored: to open the list again needs no score
-    stored = open_ranking(source, replace(asked, score=None, ascending=False, key=(), nan="refuse"))
-    description = stored.description() if asked.score is None else {**stored.description(), "order": "score"}
+    stored = open_ranking(source, replace(ranking_options, score=None, ascending=False, key=(), nan="refuse"))
+    description = stored.description() if ranking_options.score is None else {**stored.description(), "order": "score"}
     notes = {
         "per": list(names),
         "rankings": drawn.total,
         "cutoffs": list(ranks),
-        "score": asked.score,
-        "ascending": asked.ascending,
+        "score": ranking_options.score,
+        "ascending": ranking_options.ascending,
     }
     parameters = {"confidence": how.confidence, "rankings": len(drawn.names), "at": ranks[-1]}
-    made = Plan(METHOD, parameters, opened.n_items, chosen, plan_table(drawn), description, notes, stored.location(),
+    plan = Plan(METHOD, parameters, opened.n_items, chosen, plan_table(drawn), description, notes, stored.location(),
                 kind="drawn_rankings")  # fmt: skip
     if judge is not None:
-        known_of_all = predicted(opened, judge, (names, ranks), drawn.chosen, progress)
+        known_of_all = predict_all(opened, judge, (names, ranks), drawn.chosen, progress)
         opened.rows.check_unchanged()
-        made = with_predictions(made, judge, known_of_all, ranks)
-    return Drawn(made, opened)
+        plan = with_predictions(plan, judge, known_of_all, ranks)
+    return Drawn(plan, opened)
 
 
 def _number_drawn(how: RankingsDraw, total: int) -> int:

@@ -1,4 +1,4 @@
-"""What is said of a plan of drawn rankings."""
+"""Texts about a plan of drawn rankings."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ class SamplePlanText(PlanText):
         """Say what a study with a plan estimates."""
         return f"means over {number_of(int(plan.notes['rankings']), 'ranking')} by {', '.join(plan.notes['per'])}"
 
-    def says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+    def facts_and_lines(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
         """Say how many rankings were drawn, how many labels they take, and what plans the same again."""
-        made, options = planned.plan, planned.options
-        drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
-        judge, per = options.get("judge"), ",".join(made.notes["per"])
+        plan, options = planned.plan, planned.options
+        drawn, total, at = plan.parameters["rankings"], plan.notes["rankings"], plan.parameters["at"]
+        judge, per = options.get("judge"), ",".join(plan.notes["per"])
         judged = f"'{judge}' is the judge of every ranking: {WHATEVER_IT_SAYS}. People should not see its answers."
         questions = [*read_questions(options.get("questions", ()))]
         widths = [question for question in questions if isinstance(question.demand, Width)]
         others = {name: ",".join(value) if isinstance(value, tuple | list) else value
                   for name, value in options.items() if name not in ("per", "questions")}  # fmt: skip
-        again = shlex.join(flags({"per": per, "questions": questions, **others, "seed": made.seed}))
+        again = shlex.join(flags({"per": per, "questions": questions, **others, "seed": plan.seed}))
         return planned.facts(), [
             f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
-            f"{number_of(made.table.num_rows, 'item')} to label",
+            f"{number_of(plan.table.num_rows, 'item')} to label",
             *[judged] * (judge is not None),
             *(f"{question}: bounds are planned to be as near, however the rankings differ." for question in widths),
-            f"Seed {made.seed}, kept in plan.json: {again} plans the same again.",
-            f"Next: {first_step(planned.study, made).command}",
+            f"Seed {plan.seed}, kept in plan.json: {again} plans the same again.",
+            f"Next: {first_step(planned.study, plan).command}",
         ]
 
 

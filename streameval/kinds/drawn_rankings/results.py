@@ -15,7 +15,7 @@ from streameval.types import Plan
 
 @dataclass(frozen=True, repr=False)
 class RankingsSample(RankingMeans):
-    """What labels of the first items of some rankings say of all.
+    """Bounds on means over all rankings, from labels of the first items of some.
 
     Attributes:
         metrics: Means over all rankings: `metric`, `argument`, `lower`, `estimate` (null while labels are missing),

@@ -1,4 +1,4 @@
-"""What is said of means over drawn rankings."""
+"""Texts about means over drawn rankings."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _INCOMPLETE = (
 )
 
 
-def text(found: Result) -> Text:
+def text(result: Result) -> Text:
     """Say what the bounds claim, the means, and what to know of them."""
-    return Text(sample_sentence(found), "", sample_table(found), remarks(found.summary))
+    return Text(sample_sentence(result), "", sample_table(result), remarks(result.summary))
 
 
-def sample_table(found: Result) -> Columns:
+def sample_table(result: Result) -> Columns:
     """Make a table of the means; of a judge, with the widths with it and without."""
     cells: list[list[Cell]] = []
-    head, judge = ["metric", "lower", "estimate", "upper", "normal from", "to"], found.summary.get("judge")
-    for row in found.metrics.to_pylist():
+    head, judge = ["metric", "lower", "estimate", "upper", "normal from", "to"], result.summary.get("judge")
+    for row in result.metrics.to_pylist():
         values = [row[side] for side in ("lower", "estimate", "upper", "normal_lower", "normal_upper")]
         values += [row["upper"] - row["lower"], row["width_without_judge"]] if judge is not None else []
         cells.append([measure_of(row["metric"], row["argument"]), *values])
@@ -55,35 +55,36 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
     judge = summary.get("judge")
     text = f"'{judge}' is the judge of every ranking: {WHATEVER_IT_SAYS}. "
     text += "The last column is the width of the bounds without it."
-    return [*([] if judge is None else [text]), NORMAL, UNKNOWN if summary.get("pool") is None else _pooled(summary),
+    pool = UNKNOWN if summary.get("pool") is None else _pool_sentence(summary)
+    return [*([] if judge is None else [text]), NORMAL, pool,
             *([] if summary["ranking"]["score"] is None else [TIED])]  # fmt: skip
 
 
-def sample_sentence(found: Result) -> str:
+def sample_sentence(result: Result) -> str:
     """Say what the bounds of drawn rankings claim."""
-    claim, account, pool = found.summary["claim"], found.summary["account"], found.summary.get("pool")
+    claim, account, pool = result.summary["claim"], result.summary["account"], result.summary.get("pool")
     counts = (
-        f"{account['labelled']:,} of {account['planned']:,} labels, of {found.summary['parameters']['rankings']:,} of "
+        f"{account['labelled']:,} of {account['planned']:,} labels, of {result.summary['parameters']['rankings']:,} of "
     )
-    counts += f"{found.summary['rankings']:,} rankings."
-    caution = f" {found.caution}".rstrip()
+    counts += f"{result.summary['rankings']:,} rankings."
+    caution = f" {result.caution}".rstrip()
     condition = "" if pool is None else _IF_COMPLETE if pool["complete"] else _IF_RIGHT
     if claim["confidence"] is None:
         return (
             "Every ranking was drawn, and every label that these means depend on is there: they are exact"
-            f"{found.claim.if_right}{condition}. ({counts}){caution}"
+            f"{result.claim.if_right}{condition}. ({counts}){caution}"
         )
     names = [
-        measure_of(row["metric"], row["argument"]) for row in found.metrics.to_pylist() if row["coverage"] == "exact"
+        measure_of(row["metric"], row["argument"]) for row in result.metrics.to_pylist() if row["coverage"] == "exact"
     ]
     exact = f" Exact: {', '.join(names)}." if names else ""
     return (
         f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "
-        f"whatever the rankings are{found.claim.if_right}{condition}.{exact} ({counts}){caution}"
+        f"whatever the rankings are{result.claim.if_right}{condition}.{exact} ({counts}){caution}"
     )
 
 
-def _pooled(summary: Mapping[str, Any]) -> str:
+def _pool_sentence(summary: Mapping[str, Any]) -> str:
     """Say what the table of positives says."""
     pool = summary["pool"]
     text = (
@@ -92,10 +93,10 @@ def _pooled(summary: Mapping[str, Any]) -> str:
         f"{names_right(pool['item'])}. Recall, average precision and nDCG count rankings without "
         "a positive as 0. "
     )
-    return text + _matched(pool) + (_COMPLETE if pool["complete"] else _INCOMPLETE)
+    return text + _match_sentence(pool) + (_COMPLETE if pool["complete"] else _INCOMPLETE)
 
 
-def _matched(pool: Mapping[str, Any]) -> str:
+def _match_sentence(pool: Mapping[str, Any]) -> str:
     """Say how far the table and the labels name the same items, which shows where they write names differently."""
     again = f", {pool['again']:,} of them there twice" if pool.get("again") else ""
     text = f"Rows of drawn rankings: {pool['drawn']:,}{again}. "

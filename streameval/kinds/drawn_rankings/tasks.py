@@ -1,4 +1,4 @@
-"""How the first items of drawn rankings reach people."""
+"""Tasks of the first items of drawn rankings."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.kinds import Kind, part
+from streameval.kinds import Kind, import_later
 from streameval.kinds.curve import OneRanking
 from streameval.labelling.options import LabelMeaning
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Alone:
-    """What only one list has."""
+    """Options of `exact` for a single list."""
 
     labels: Any = None
     on: str | None = None
@@ -39,19 +39,19 @@ class LabelledList(OneRanking):
     asked_by: ClassVar = {"exact": ""}
     options: ClassVar = {"exact": (Alone, LabelMeaning)}
 
-    compared = part("streameval.kinds.labelled_list.comparison_page")
-    result = part("streameval.kinds.labelled_list.results:ListResult")
+    compared = import_later("streameval.kinds.labelled_list.comparison_page")
+    result = import_later("streameval.kinds.labelled_list.results:ListResult")
 
     def exact(
-        self, ranking: object, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun
+        self, ranking: object, out: str | os.PathLike[str] | None, raw_options: Mapping[str, Any], run: ExactRun
     ) -> ListResult:
         """Count the list."""
-        from streameval.kinds.labelled_list.count import counted
+        from streameval.kinds.labelled_list.count import evaluate_list
         from streameval.kinds.labelled_list.results import ListResult
         from streameval.study import Study
 
-        alone, meaning = self.asked("exact", given)
-        result = ListResult.of(counted(ranking, alone, meaning, run))
+        alone, meaning = self.parse_options("exact", raw_options)
+        result = ListResult.from_evaluation(evaluate_list(ranking, alone, meaning, run))
         if out is not None:
             result.save(Study(Path(out)), None)
         return result

@@ -10,13 +10,13 @@ from typing import Any, cast
 from streameval.kinds import results_of
 from streameval.kinds.curve import comparison_page as of_curves
 from streameval.kinds.curve.comparison import Comparison
-from streameval.kinds.curve.comparison_page import difference_number, plotted
+from streameval.kinds.curve.comparison_page import difference_number, plot_writer
 from streameval.kinds.labelled_list.comparison import SamplesComparison, compared_samples, is_sample
 from streameval.kinds.labelled_list.results import ListResult
 from streameval.kinds.labelled_list.says import without_interval
 from streameval.questions.printed import measure_of, p_text
 from streameval.reporting.charts import GREY, SEVERAL, Spec, difference_chart, spec, still
-from streameval.reporting.layout import Section, document, folded, highlight, soft, table
+from streameval.reporting.layout import Section, document, fold, highlight, soft, table
 from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
 from streameval.study import Study
@@ -42,7 +42,7 @@ def save(comparison: SamplesComparison, out: Path | None, plot: Path | None, exi
     if out is not None:
         files[out / "differences.parquet"] = atomic.parquet(comparison.differences, _facts(comparison))
     if plot is not None:
-        files[plot] = plotted(plot, partial(page, comparison), partial(figure, comparison))
+        files[plot] = plot_writer(plot, partial(page, comparison), partial(figure, comparison))
     atomic.write_out(files, existing)
 
 
@@ -94,7 +94,7 @@ def page(comparison: SamplesComparison) -> str:
     return document(f"streameval: {title}", title, lead, [
         Section("Differences", f"{meaning(comparison)} {_ABOUT}", picture),
         Section("Main metrics", table=_table(comparison, _main(rows)), label="Main metrics"),
-        folded("All differences", table(every.head, every.cells(str), label="All differences")),
+        fold("All differences", table(every.head, every.cells(str), label="All differences")),
     ])  # fmt: skip
 
 

@@ -53,7 +53,7 @@ from streameval.scans.units import readers
 from streameval.spill.store import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
-from streameval.study.formats import marked
+from streameval.study.formats import format_mark
 from streameval.study.results import SKETCH, Evaluation
 from streameval.types import Claim
 from streameval.typing import Int64Array
@@ -87,7 +87,7 @@ class Truth:
         return self.scans.rows
 
 
-def counted(ranking: object, alone: Any, meaning: LabelMeaning, run: ExactRun) -> Evaluation:
+def evaluate_list(ranking: object, alone: Any, meaning: LabelMeaning, run: ExactRun) -> Evaluation:
     """Evaluate a list; errors as of `streameval.exact`.
 
     Args:
@@ -107,9 +107,9 @@ def counted(ranking: object, alone: Any, meaning: LabelMeaning, run: ExactRun) -
         columns = LabelColumns(meaning.positive, meaning.negative, alone.on, run.label,
                                key=",".join(run.options.key) or None, labels_are=alone.labels_are)  # fmt: skip
         external = None if alone.labels is None else (alone.labels, columns, folder)
-        drawn = _drawn(alone, run.options.score)
+        drawn = _read_clusters(alone, run.options.score)
         truth = _open(source, (run.label, meaning, drawn), run.options, external, chosen)
-        return _evaluated(truth, Limits(truth.memory, file), misses, sliding, run.progress)
+        return _evaluate(truth, Limits(truth.memory, file), misses, sliding, run.progress)
 
 
 def _sliding(methods: str | Sequence[str]) -> Sliding:
@@ -123,7 +123,7 @@ def _sliding(methods: str | Sequence[str]) -> Sliding:
     return Sliding([(paula.window, paula.epsilon or DEFAULT_EPSILON) for paula in made])
 
 
-def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | None, progress: Progress) -> Evaluation:
+def _evaluate(truth: Truth, limits: Limits, misses: int, sliding: Sliding | None, progress: Progress) -> Evaluation:
     ranks = curve_cutoffs(truth.rows.n_items)
     summed = _sum(truth, ranks, limits, progress)
     if sliding is not None:
@@ -137,7 +137,7 @@ def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | Non
     curve = curve_of(summed, ranks, misses)
     windows = sliding.result() if sliding else ()
     rows = truth.rows
-    labels = ListLabels(rows.label, rows.meaning.named(), truth.unnamed, truth.of_no_item, rows.clusters)
+    labels = ListLabels(rows.label, rows.meaning.as_named(), truth.unnamed, truth.of_no_item, rows.clusters)
     return evaluation_of(truth.ranking.description(), labels, summed, curve, windows)
 
 
@@ -156,22 +156,22 @@ def _open(
     external: tuple[Any, LabelColumns, Path] | None,
     engine: Engine,
 ) -> Truth:
-    ranking, beside = open_ranking(source, options), (0, 0)
+    ranking, unmatched = open_ranking(source, options), (0, 0)
     rows = labelled_rows(ranking, labels[0], "column" if external is None else "joined", labels[1])
     if external is not None:
         from streameval.labelling.join_to_list import ItemKeys, join_labels
 
         keys = ItemKeys(ranking.rows.all_names(), rows.columns, "stored" if rows.order is None else "scored")
         with copied(external[0]) as place:
-            found = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
-        rows, beside = replace(rows, joined_labels=found.values), (found.unnamed, found.of_no_item)
+            joined = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
+        rows, unmatched = replace(rows, joined_labels=joined.values), (joined.unnamed, joined.of_no_item)
     if labels[2] is not None:
         rows = replace(rows, clusters=_found_in(ranking, labels[2]))
     threads, room = _readers(rows, options)
-    return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room, *beside)
+    return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room, *unmatched)
 
 
-def _drawn(alone: Any, score: str | None) -> Clusters | None:
+def _read_clusters(alone: Any, score: str | None) -> Clusters | None:
     """Read what was drawn, where the list is a sample; an `InputError` where scores are asked for that nothing has."""
     if alone.at_score is not None and (alone.sample_of is None or score is None):
         raise InputError("metrics at a score (--at-score) are those of a sample that is ranked by one",
@@ -179,7 +179,9 @@ def _drawn(alone: Any, score: str | None) -> Clusters | None:
     if alone.sample_of is None:
         return None
     at = () if alone.at_score is None else listed(alone.at_score)
-    return Clusters(listed(alone.sample_of), tuple(str(Cutoff.of(f"score:{one}").value) for one in at))
+    return Clusters(
+        listed(alone.sample_of), tuple(str(Cutoff.parse(f"score:{score_cutoff}").value) for score_cutoff in at)
+    )
 
 
 def _found_in(ranking: Ranking, drawn: Clusters) -> Clusters:
@@ -189,15 +191,15 @@ def _found_in(ranking: Ranking, drawn: Clusters) -> Clusters:
         InputError: A column is not there, or cannot tell draws apart; a score that scores cannot be.
     """
     names = ranking.rows.all_names()
-    found = replace(drawn, scores=tuple(_key_of(ranking, one) for one in drawn.at))
+    clusters = replace(drawn, scores=tuple(_key_of(ranking, place) for place in drawn.at))
     if drawn.columns == (ROWS,) and ROWS not in names:
-        return replace(found, columns=())
+        return replace(clusters, columns=())
     for name in drawn.columns:
         if name not in names:
             raise InputError(f"the ranking has no column '{name}' to say what was drawn",
                              f"{ranking.rows.hint_for(name)}; or --sample-of {ROWS}, if each row was")  # fmt: skip
         check_key(ranking.rows.schema.field(name).type, name, ranking.rows.name)
-    return found
+    return clusters
 
 
 def _key_of(ranking: Ranking, score: str) -> int:
@@ -241,7 +243,7 @@ def _sum(truth: Truth, ranks: Int64Array, limits: Limits, progress: Progress) ->
 
 @dataclass(frozen=True)
 class ListLabels:
-    """What the labels of a list are.
+    """Labels of a list: their column, meaning and source.
 
     Attributes:
         column: Their name.
@@ -296,7 +298,7 @@ def evaluation_of(
     totals = summed.totals
     identity = _identity(description, labels, rows, curve)
     summary: dict[str, Any] = {
-        **marked("labelled_list"),
+        **format_mark("labelled_list"),
         "evaluation_id": identity,
         "study": None,
         "version": __version__,

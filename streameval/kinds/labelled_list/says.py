@@ -1,4 +1,4 @@
-"""What `exact` says of one list."""
+"""Texts of `exact` about one list."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _AT_SCORE = [f"{name}_at_score" for name in ("precision", "recall", "f1", "accur
 _REVERSED = 0.3  # area under the ROC curve below which a list is said to look reversed
 
 
-def text(found: Evaluation) -> Text:
+def text(result: Evaluation) -> Text:
     """Say how many are positive, and precision at cutoffs."""
-    summary, by_name = found.summary, headlines(found.metrics.to_pylist())
+    summary, by_name = result.summary, headlines(result.metrics.to_pylist())
     cuts = [row for row in by_name.values() if row["metric"] == "precision_at"]
     missed = f", {summary['misses']:,} more were never returned" if summary["misses"] else ""
     items = number_of(summary["n_items"], "item")
@@ -33,29 +33,29 @@ def text(found: Evaluation) -> Text:
         f"{items}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
         *meaning_lines(summary),
         *([TIES] if summary["ties"] == "open" else []),
-        *_reversed(summary["ranking"], by_name.get(("roc_auc", ""))),
+        *_reversal_lines(summary["ranking"], by_name.get(("roc_auc", ""))),
         *([f"From low to high: {summary['sample']['claim']}."] if "sample" in summary else []),
     ]
     table = _table(["first k", "precision"], [(f"{int(row['argument']):,}", row) for row in cuts])
     return Text(f"{number_of(summary['n_items'], 'item')}, each with a label.", "", table, remarks)
 
 
-def lines(found: Evaluation) -> list[Paragraph]:
+def lines(result: Evaluation) -> list[Paragraph]:
     """Lay out for a terminal what results say, and the main metrics."""
-    said, by_name = text(found), headlines(found.metrics.to_pylist())
+    shown_text, by_name = text(result), headlines(result.metrics.to_pylist())
     overall = [(by_name[name]["metric"], by_name[name]) for name in _OVERALL if name in by_name]
-    windows = _windows(found.summary["diagnostics"])
+    windows = _windows(result.summary["diagnostics"])
     overall += [(measure_of(*name), row) for name, row in by_name.items() if name[0] in _AT_SCORE]
     cuts = [(measure_of(*name), row) for name, row in by_name.items() if name[0] == "precision_at"]
     without = without_interval([*cuts, *overall])
-    return [*said.remarks, "", said.table, "", _table(["metric", "value"], overall), *without, *windows]
+    return [*shown_text.remarks, "", shown_text.table, "", _table(["metric", "value"], overall), *without, *windows]
 
 
 def meaning_lines(summary: Mapping[str, Any]) -> list[str]:
     """Say which labels are positive, where that is not plain, and what a table of labels leaves out or has too many."""
-    asked, unnamed = summary["parameters"], summary["account"].get("unnamed", 0)
-    words = {name: ", ".join(asked[name]) for name in ("positive", "negative") if asked.get(name)}
-    lines = [f"Positive are labels {asked['relevant']}."] if asked.get("relevant") else []
+    parameters, unnamed = summary["parameters"], summary["account"].get("unnamed", 0)
+    words = {name: ", ".join(parameters[name]) for name in ("positive", "negative") if parameters.get(name)}
+    lines = [f"Positive are labels {parameters['relevant']}."] if parameters.get("relevant") else []
     if words.get("positive"):
         lines.append(f"Positive: {words['positive']}. Negative: {words.get('negative', 'all other words')}.")
     if unnamed:
@@ -67,7 +67,7 @@ def meaning_lines(summary: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _reversed(ranking: Mapping[str, Any], area: Mapping[str, Any] | None) -> list[str]:
+def _reversal_lines(ranking: Mapping[str, Any], area: Mapping[str, Any] | None) -> list[str]:
     """Say where the best items stand last, as they do where a score is read the wrong way round."""
     value = None if area is None else area["estimate"]
     if value is None or value >= _REVERSED:

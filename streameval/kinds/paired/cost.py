@@ -1,4 +1,4 @@
-"""What a comparison costs before there are lists: from the share of their tops that two rankings have in common."""
+"""Costs of a comparison before there are lists, from the share of their tops that two rankings have in common."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def costs_of(comparing: Comparing, n_items: int) -> list[dict[str, Any]]:
 def _rows(comparing: Comparing, n_items: int) -> Iterator[dict[str, Any]]:
     cutoffs = powers_of_ten(n_items) if comparing.cutoffs is None else comparing.cutoffs
     ranks = [(cutoff, rank) for cutoff in cutoffs if (rank := cutoff.rank_in(n_items)) is not None]
-    others = [str(one) for one in cutoffs if one.kind == "score"]
+    others = [str(cutoff) for cutoff in cutoffs if cutoff.kind == "score"]
     if not ranks:
         raise InputError(f"{', '.join(others)}: {_UNKNOWN}", "ask at ranks: gain@1000")
     sizes = np.array([rank for _, rank in ranks], np.int64)

@@ -1,4 +1,4 @@
-"""What the labels of changed items prove of two rankings, as tables."""
+"""Results of a comparison of two rankings, from labels of changed items, as tables."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ DIFFERENCES = pa.schema(
 )
 
 
-def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
+def estimate_differences(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
     """Bound the difference at every cutoff; tables, what they claim, and what the summary says besides."""
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
-    rows = bounded(plan, labels.label)
+    rows = difference_rows(plan, labels.label)
     exact = all(_is_certain(row, rate) for row, rate in zip(rows, plan.notes["probability"], strict=True))
-    claim = Claim("simultaneous", 1.0 if exact else confidence, _assumed(plan), labels.about, labels.why)
+    claim = Claim("simultaneous", 1.0 if exact else confidence, _assumption(plan), labels.about, labels.why)
     if plan.labels_seen_by_model and not exact:
         claim = replace(claim, coverage="none", confidence=None)
         rows = [{**row, "better": "open", "decided_after": None} for row in rows]
@@ -61,13 +61,13 @@ def measured(plan: Plan, tallied: Tallied) -> tuple[dict[str, pa.Table], Claim, 
     return tables, claim, {"names": names_of(plan), "judge": judge, **conditions}
 
 
-def bounded(plan: Plan, label: Int8Array) -> list[dict[str, Any]]:
+def difference_rows(plan: Plan, label: Int8Array) -> list[dict[str, Any]]:
     """Rows of the table of differences, with the confidence of the plan.
 
     Args:
         label (int8 array, shape of the plan's ranks): 1, 0, or -1 where there is none.
     """
-    return [row_of(one) for one in at_cutoffs(plan, label)]
+    return [row_of(outcome) for outcome in at_cutoffs(plan, label)]
 
 
 def _is_certain(row: Mapping[str, Any], rate: float) -> bool:
@@ -75,19 +75,19 @@ def _is_certain(row: Mapping[str, Any], rate: float) -> bool:
     return rate == 0 or (rate == 1 and row["lower"] == row["upper"])
 
 
-def _assumed(plan: Plan) -> str:
+def _assumption(plan: Plan) -> str:
     if "labels_seen_by_model" not in plan.notes:
         return ASSUMED
     return f"{ASSUMED}, and that this comparison was fixed without the labels that it reuses"
 
 
-def row_of(one: AtCutoff) -> dict[str, Any]:
+def row_of(outcome: AtCutoff) -> dict[str, Any]:
     """One row of the table of differences."""
-    counts = {f"{side}_{name}": getattr(one, name)[i] for i, side in enumerate(("gains", "losses"))
+    counts = {f"{side}_{name}": getattr(outcome, name)[i] for i, side in enumerate(("gains", "losses"))
               for name in ("drawn", "positive", "missing")}  # fmt: skip
     return {
-        "cutoff": str(one.cutoff), "items_a": one.size_a, "items_b": one.size_b, "gains": one.gains,
-        "losses": one.losses, **counts, **one.bounds._asdict(), "better": one.better,
+        "cutoff": str(outcome.cutoff), "items_a": outcome.size_a, "items_b": outcome.size_b, "gains": outcome.gains,
+        "losses": outcome.losses, **counts, **outcome.bounds._asdict(), "better": outcome.better,
     }  # fmt: skip
 
 
@@ -95,12 +95,12 @@ def metrics_of(rows: Sequence[Mapping[str, Any]], coverage: Coverage) -> pa.Tabl
     """The differences under the names by which they are asked for."""
     kinds = [("metric", pa.string()), ("argument", pa.string()), ("lower", pa.float64()), ("estimate", pa.float64()),
              ("upper", pa.float64()), ("coverage", pa.string())]  # fmt: skip
-    found = [{**metric, "coverage": coverage} for row in rows for metric in _metrics(row)]
-    return pa.Table.from_pylist(found, pa.schema(kinds))
+    metrics = [{**metric, "coverage": coverage} for row in rows for metric in _metrics(row)]
+    return pa.Table.from_pylist(metrics, pa.schema(kinds))
 
 
 def _metrics(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    cutoff = Cutoff.of(row["cutoff"])
+    cutoff = Cutoff.parse(row["cutoff"])
     of_kind = "_score" if cutoff.kind == "score" else ""
     argument = str(cutoff.value) if cutoff.kind == "score" else str(row["items_b"])
     sides = ("lower", "estimate", "upper")
@@ -110,10 +110,10 @@ def _metrics(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"metric": f"precision_gain_at{of_kind}", "argument": argument, **shares}
 
 
-def by_cutoff(plan: Plan, known: BoolArray) -> pa.Table:
+def by_cutoff(plan: Plan, labelled: BoolArray) -> pa.Table:
     """Planned and labelled items, by the first cutoff at which one of the tops holds them."""
     first, cutoffs = plan.table.column("stratum").to_numpy(), plan.notes["cutoffs"]
-    counts = [np.bincount(one, minlength=len(cutoffs)) for one in (first, first[known])]
+    counts = [np.bincount(ranks, minlength=len(cutoffs)) for ranks in (first, first[labelled])]
     return pa.table({"cutoff": cutoffs, "planned": counts[0], "labelled": counts[1]})
 
 
@@ -131,7 +131,7 @@ class DifferenceBounds(NamedTuple):
 
 @dataclass(frozen=True)
 class AtCutoff:
-    """What a comparison knows at one cutoff.
+    """Counts and bounds of a comparison at one cutoff.
 
     Attributes:
         size_a, size_b: Items in the tops.
@@ -227,7 +227,7 @@ class LabelledDraw:
         return adds
 
     def samples(self) -> list[CutoffSample]:
-        """What was drawn where the judge is wrong: of what adds to the difference then, and of what takes from it."""
+        """Samples of items on which the judge is wrong: of those that add to the difference, and that take from it."""
         first = self.column("first_a").astype(np.int64), self.column("first_b").astype(np.int64)
         items = LabelledItems(*first, self.u, self.wrong, self.certain, self.adds)
         adds, takes = self.sizes[:, 0, 0] + self.sizes[:, 1, 1], self.sizes[:, 0, 1] + self.sizes[:, 1, 0]
@@ -249,20 +249,20 @@ class LabelledDraw:
         last = turn[~self.certain & (self.label >= 0)].max(initial=0.0)
         return float(turn[~self.certain & (self.label < 0) & (turn > last)].min(initial=1.0))
 
-    def shares(self, j: int, own: BoolArray) -> tuple[float | None, float | None]:
+    def shares(self, j: int, of_cutoff: BoolArray) -> tuple[float | None, float | None]:
         """Estimated shares of what adds to the difference, and of what takes from it; certain items are apart.
 
         Before the end, items that another cutoff has at a higher rate came first: each stands for as many as its
         probability of being among those that were reached says.
         """
-        drawn = own & ~self.certain & below(self.u, np.full(self.u.size, self.rates[j])) & (self.wrong >= 0)
+        drawn = of_cutoff & ~self.certain & below(self.u, np.full(self.u.size, self.rates[j])) & (self.wrong >= 0)
         seen = np.minimum(self.rates[j], self.reached * self.own_rate)
         stands_for = np.divide(self.rates[j], seen, out=np.ones_like(seen), where=drawn)
         first, second = (np.average(self.wrong[some], weights=stands_for[some]) if some.any() else None
                          for some in (drawn & self.adds, drawn & ~self.adds))  # fmt: skip
         return first, second
 
-    def at(self, j: int) -> BoolArray:
+    def is_in_cutoff(self, j: int) -> BoolArray:
         """Tell which items gain or lose at cutoff j."""
         first_a, first_b = self.column("first_a"), self.column("first_b")
         changed: BoolArray = (np.minimum(first_a, first_b) <= j) & (np.maximum(first_a, first_b) > j)
@@ -272,18 +272,18 @@ class LabelledDraw:
     def known(self) -> BoolArray:
         """Tell which items had a label before the seed was drawn."""
         named = "known" in self.plan.table.column_names
-        known: BoolArray = self.plan.table.column("known").to_numpy() if named else np.zeros(self.u.size, np.bool_)
-        return known
+        flags: BoolArray = self.plan.table.column("known").to_numpy() if named else np.zeros(self.u.size, np.bool_)
+        return flags
 
-    def walk(self, j: int, own: BoolArray, error: float) -> BetLimits:
+    def walk(self, j: int, of_cutoff: BoolArray, error: float) -> BetLimits:
         """Bounds at any time from the items of cutoff j, in the order of their hashes; known ones are apart."""
-        drawn = np.flatnonzero(own & ~self.known & below(self.u, np.full(self.u.size, self.rates[j])))
+        drawn = np.flatnonzero(of_cutoff & ~self.known & below(self.u, np.full(self.u.size, self.rates[j])))
         drawn = drawn[np.argsort(self.u[drawn], kind="stable")]
         right = float(self.plan.parameters["min_precision"])
         judged = "predictions" in self.plan.notes
         expected = np.array([1 - right, right] * 2) if judged else np.full(4, right)
         losses = np.array([False, False, True, True])
-        classes, apart = 2 * (~self.gain) + self.predicted, own & self.known
+        classes, apart = 2 * (~self.gain) + self.predicted, of_cutoff & self.known
         sizes = self.sizes[j].ravel() - np.bincount(classes[apart], minlength=4)
         bet = BetPlan(sizes, losses, error, drawn.size, expected=expected, known=self._known_difference(apart))
         return walked(bet, classes[drawn], self.label[drawn])
@@ -295,9 +295,9 @@ class LabelledDraw:
         most = np.where(gain, label != 0, -(label == 1).astype(np.int64))
         return int(least.sum()), int(most.sum())
 
-    def counted(self, j: int, own: BoolArray) -> Iterator[tuple[int, int]]:
+    def counts_at(self, j: int, of_cutoff: BoolArray) -> Iterator[tuple[int, int]]:
         """Of gains and losses: items that are looked at for cutoff j, positive ones, and those without a label."""
-        seen = own & (self.certain | below(self.u, np.full(self.u.size, self.rates[j])))
+        seen = of_cutoff & (self.certain | below(self.u, np.full(self.u.size, self.rates[j])))
         for some in (seen, seen & (self.label == 1), seen & (self.label < 0)):
             yield int((some & self.gain).sum()), int((some & ~self.gain).sum())
 
@@ -310,23 +310,23 @@ def at_cutoffs(plan: Plan, label: Int8Array) -> Iterator[AtCutoff]:
     """
     notes, items = plan.notes, LabelledDraw(plan, label)
     for j, (text, sample) in enumerate(zip(notes["cutoffs"], items.samples(), strict=True)):
-        own, cutoff, size = items.at(j), Cutoff.of(text), max(notes["size_a"][j], notes["size_b"][j])
+        of_cutoff, cutoff, size = items.is_in_cutoff(j), Cutoff.parse(text), max(notes["size_a"][j], notes["size_b"][j])
         wanted = float(plan.parameters["within"]) * (int(cutoff.value) if cutoff.kind == "rank" else size)
         sides = int(notes["gains"][j]), int(notes["losses"][j])
         tops = int(notes["size_a"][j]), int(notes["size_b"][j])
-        bounds = _bounds(items, j, own, sample)
-        drawn, positive, missing = items.counted(j, own)
+        bounds = _bounds(items, j, of_cutoff, sample)
+        drawn, positive, missing = items.counts_at(j, of_cutoff)
         yield AtCutoff(cutoff, *tops, *sides, drawn, positive, missing, wanted, bounds)
 
 
-def _bounds(items: LabelledDraw, j: int, own: BoolArray, sample: CutoffSample) -> DifferenceBounds:
+def _bounds(items: LabelledDraw, j: int, of_cutoff: BoolArray, sample: CutoffSample) -> DifferenceBounds:
     """Bounds at cutoff j, of one look, of looks at any time, or of both."""
     cutoffs, confidence = items.rates.size, float(items.plan.parameters["confidence"])
     looks = cast(Looks, items.plan.parameters["look"])
     (gains, losses), ahead = items.sizes[j].sum(axis=1).tolist(), int(items.sizes[j, 0, 1] - items.sizes[j, 1, 1])
     both, decided = (np.array([-losses]), np.array([gains])), None
     if error := bet_error(confidence, cutoffs, looks):
-        bet = items.walk(j, own, error)
+        bet = items.walk(j, of_cutoff, error)
         both, decided = (bet.lower, bet.upper), bet.decided_at if bet.sign else None
     if error := count_error(confidence, cutoffs, looks):
         low, high = sample.limits(error)
@@ -334,6 +334,6 @@ def _bounds(items: LabelledDraw, j: int, own: BoolArray, sample: CutoffSample) -
         both = intersected((np.array([max(-losses, ahead + low)]), np.array([min(gains, ahead + high)])), both)
         if both[0] < bet_alone[0] or both[1] > bet_alone[1]:  # the looks exclude one another: that at the end counts
             decided = None
-    estimated = sample.estimate(*items.shares(j, own))
+    estimated = sample.estimate(*items.shares(j, of_cutoff))
     estimate = None if estimated is None else ahead + estimated
     return DifferenceBounds(int(both[0][0]), estimate, int(both[1][0]), decided)

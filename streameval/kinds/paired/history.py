@@ -31,7 +31,7 @@ import pyarrow as pa
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StudyError
 from streameval.kinds import results_of
-from streameval.kinds.paired.evaluate import DIFFERENCES, bounded, metrics_of
+from streameval.kinds.paired.evaluate import DIFFERENCES, difference_rows, metrics_of
 from streameval.kinds.paired.results import PairedResult
 from streameval.kinds.side_by_side import Watched
 from streameval.questions import Condition, Outcome, Question, Width
@@ -56,7 +56,7 @@ SCHEMA: pa.Schema = pa.schema(
 
 @dataclass(frozen=True)
 class Compared:
-    """What one study says of two rankings, in its place in a history.
+    """Comparison of two rankings by one study, in its place in a history.
 
     Attributes:
         study: The study.
@@ -83,8 +83,8 @@ class Compared:
             "counted": answers.tobytes(),
         }  # fmt: skip
 
-    def after(self, row: Mapping[str, Any]) -> Compared:
-        """The same with the narrower of its bounds and those from fewer labels; its own where they exclude one another.
+    def replacing(self, row: Mapping[str, Any]) -> Compared:
+        """Intersect with the previous bounds, and keep the new ones where both are disjoint.
 
         The bounds from all labels lie within those from some, but for the steps in which limits are searched.
         """
@@ -123,7 +123,7 @@ class ComparedStudy:
 
     @property
     def question(self) -> dict[str, Any]:
-        """What has to be the same for two studies to be in one history: what an item is, and what makes one positive.
+        """Facts that two studies of one history must share: what an item is, and what makes one positive.
 
         A and B need not be: each study is about its own two rankings.
         """
@@ -140,14 +140,14 @@ class ComparedStudy:
                 "plan it into another folder with --reuse and no --seed: they are counted exactly",
             )
 
-    def at(self, settings: Settings, error: float) -> Compared:
+    def estimate(self, settings: Settings, error: float) -> Compared:
         """Give what its labels say of what is watched; all that was planned holds with probability 1 - error."""
         surer = replace(self.plan, parameters={**self.plan.parameters, "confidence": 1 - error})
-        rows = bounded(surer, self.answers)
+        rows = difference_rows(surer, self.answers)
         metrics = metrics_of(rows, "simultaneous")
-        asked, differences = settings.watched, pa.Table.from_pylist(rows, DIFFERENCES)
-        bounds = replace(self.found, tables={"metrics": metrics, "differences": differences}).bounds(asked)
-        return Compared(self, error, bounds, asked.demand if isinstance(asked.demand, Condition) else None)
+        watched, differences = settings.watched, pa.Table.from_pylist(rows, DIFFERENCES)
+        bounds = replace(self.found, tables={"metrics": metrics, "differences": differences}).bounds(watched)
+        return Compared(self, error, bounds, watched.demand if isinstance(watched.demand, Condition) else None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -166,7 +166,7 @@ class ComparisonHistory(Watched):
     given: tuple[int, ...] = ()
 
     @staticmethod
-    def watched(question: Question) -> str:
+    def watched_text(question: Question) -> str:
         """The text of a measure of two rankings, perhaps with a condition."""
         _ = question.cutoff  # one at most
         if not question.metric.endswith("gain"):
@@ -176,7 +176,7 @@ class ComparisonHistory(Watched):
         return str(question)
 
     @staticmethod
-    def taken(day: date | None, folder: str) -> ComparedStudy:
+    def read_study(day: date | None, folder: str) -> ComparedStudy:
         """Read a study."""
         if day is not None:
             raise InputError(f"{folder}: a study of two rankings has a place and no day",
@@ -210,13 +210,13 @@ class ComparisonHistory(Watched):
         """The row of a plan."""
         return next((at for at, row in enumerate(self.rows) if row["plan_id"] == new.plan.plan_id), None)
 
-    def called(self, row: Mapping[str, Any]) -> str:
+    def row_name(self, row: Mapping[str, Any]) -> str:
         """The study."""
         return str(row["study"])
 
-    def told(self, before: History, given: Sequence[WatchedStudy]) -> ComparisonHistory:
+    def with_call(self, before: History, new_studies: Sequence[WatchedStudy]) -> ComparisonHistory:
         """With the numbers of the studies that were given."""
-        places = {at for one in given if (at := self.place(one)) is not None}
+        places = {at for study in new_studies if (at := self.place(study)) is not None}
         return replace(self, given=tuple(at + 1 for at in sorted(places)))
 
     def with_study(self, at: int, new: Entry) -> ComparisonHistory:

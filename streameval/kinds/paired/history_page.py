@@ -33,7 +33,7 @@ def page(history: ComparisonHistory) -> str:
     return document(title, title, [*map(paragraph, sentences(history))], [shown])
 
 
-def says(history: ComparisonHistory, most: int) -> tuple[Columns, list[str]]:
+def describe(history: ComparisonHistory, most: int) -> tuple[Columns, list[str]]:
     """Say what each of the last studies came to."""
     return Columns(COLUMNS, cells(history, most)), [*sentences(history), *news(history)]
 
@@ -44,10 +44,10 @@ def figure(history: ComparisonHistory) -> Spec:
         {**{name: row[name] for name in ("number", "lower", "estimate", "upper")}, "colour": _COLOURS[row["outcome"]]}
         for row in history.rows[-_SHOWN:]
     ]
-    asked = history.settings.watched
-    held = float(asked.demand.value) if isinstance(asked.demand, Condition) else 0.0
+    watched = history.settings.watched
+    held = float(watched.demand.value) if isinstance(watched.demand, Condition) else 0.0
     x = {"field": "number", "type": "ordinal", "title": "comparison", "axis": {"labelAngle": 0, "labelOverlap": True}}
-    axis = {"title": str(asked.measure), "axis": {"orient": "right"}}
+    axis = {"title": str(watched.measure), "axis": {"orient": "right"}}
     colour = {"color": {"field": "colour", "type": "nominal", "scale": None, "legend": None}}
     layers: list[Spec] = [
         {"data": {"values": [{}]}, "mark": {"type": "rule", "color": MARK, "strokeDash": [4, 3]},

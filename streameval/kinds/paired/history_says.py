@@ -32,7 +32,7 @@ def sentences(history: ComparisonHistory) -> list[str]:
 def _counts(history: ComparisonHistory) -> Iterator[str]:
     outcomes = [row["outcome"] for row in history.rows]
     if history.settings.watched.demand is not None:
-        counts = {one: outcomes.count(one) for one in ("pass", "fail", "inconclusive")}
+        counts = {outcome: outcomes.count(outcome) for outcome in ("pass", "fail", "inconclusive")}
         yield (
             f"Proven to meet {history.settings.measure}: {counts['pass']:,} of "
             f"{number_of(len(outcomes), 'comparison')}. Proven not to: {counts['fail']:,}. "
@@ -41,20 +41,20 @@ def _counts(history: ComparisonHistory) -> Iterator[str]:
 
 
 def _of_one(history: ComparisonHistory, row: Mapping[str, Any]) -> str:
-    asked = history.settings.watched
+    watched = history.settings.watched
     against = {
         None: "",
-        "pass": f": it is proven that {asked}",
-        "fail": f": it is proven that {asked} does not hold",
-        "inconclusive": f", which does not decide whether {asked}",
+        "pass": f": it is proven that {watched}",
+        "fail": f": it is proven that {watched} does not hold",
+        "inconclusive": f", which does not decide whether {watched}",
     }[row["outcome"]]
     lower, _, upper = values(history, row)
     lies = f"is {lower}" if row["lower"] == row["upper"] else f"lies between {lower} and {upper}"
-    return f"Comparison {row['number']:,}, {row['b']} (B) against {row['a']} (A): {asked.measure} {lies}{against}."
+    return f"Comparison {row['number']:,}, {row['b']} (B) against {row['a']} (A): {watched.measure} {lies}{against}."
 
 
 def news(history: ComparisonHistory) -> list[str]:
-    """Say what the call that returned a history did to it."""
+    """Write sentences about the studies that this call added."""
     if not history.added:
         return ["Nothing was added: the history has these studies and these labels."]
     return [

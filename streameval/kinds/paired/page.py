@@ -22,19 +22,19 @@ _KEY = (
 _B, _A = "#2f6db0", "#a2410f"
 
 
-def page(name: str, found: Result, said: Text, title: str | None = None) -> str:
+def page(name: str, result: Result, text: Text, title: str | None = None) -> str:
     """Draw the sentence, and one figure with gains and losses at every cutoff."""
-    rows, names = found.tables["differences"].to_pylist(), found.summary["names"]
-    lead = [highlight(said.headline), paragraph(f"B is {names['b']}, A is {names['a']}. {said.promise}")]
+    rows, names = result.tables["differences"].to_pylist(), result.summary["names"]
+    lead = [highlight(text.headline), paragraph(f"B is {names['b']}, A is {names['a']}. {text.promise}")]
     differences = Section("Positives that B has more than A", figure=f"<figure>{figure(rows)}</figure>", key=_KEY,
-                          table=said.table, kind=STACKED, label="Differences", remarks=said.remarks)  # fmt: skip
-    facts = {**found.summary, "ranking": _rankings(found)}
-    return study_page(found, title, (name, f"{name}: is B better than A?"), lead, [differences], facts)
+                          table=text.table, kind=STACKED, label="Differences", remarks=text.remarks)  # fmt: skip
+    facts = {**result.summary, "ranking": _rankings(result)}
+    return study_page(result, title, (name, f"{name}: is B better than A?"), lead, [differences], facts)
 
 
-def _rankings(found: Result) -> dict[str, Any]:
+def _rankings(result: Result) -> dict[str, Any]:
     """Say what was compared; the plan itself counts stored rows, which is the order of neither."""
-    stored, names = found.summary["ranking"], found.summary["names"]
+    stored, names = result.summary["ranking"], result.summary["names"]
     return {"B": names["b"], "A": names["a"], **{name: stored[name] for name in stored if name != "order"}}
 
 
@@ -65,7 +65,7 @@ def scale_of(rows: Sequence[Mapping[str, Any]]) -> float:
     if not widest:
         return 1.0
     power = 10.0 ** math.floor(math.log10(widest))
-    return float(f"{next(one for one in _ROUND if one * power >= widest * (1 - 1e-9)) * power:.6g}")
+    return float(f"{next(step for step in _ROUND if step * power >= widest * (1 - 1e-9)) * power:.6g}")
 
 
 def _line(row: Mapping[str, Any], at: int, scale: float) -> Iterator[str]:

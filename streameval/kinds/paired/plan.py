@@ -56,30 +56,30 @@ def draw_changed(ranking: object, comparing: Comparing, request: PlanRequest) ->
     """
     folder, progress = request.study, request.progress
     pair = pair_for(folder, ranking, comparing, request.options, progress)
-    for one in (pair.b, pair.a):
-        refuse_unjoinable(one, pair.key)
-    reused = ReusedLabels.of(request.known_labels, pair, folder, request.given_seed)
+    for ranking_read in (pair.b, pair.a):
+        refuse_unjoinable(ranking_read, pair.key)
+    reused = ReusedLabels.read(request.known_labels, pair, folder, request.given_seed)
     scans = Scans(folder.scans, engine_of(comparing.engine))
     try:
-        made = drawn_plan(pair, comparing, request.drawing_seed, reused, scans, progress)
-        if reused.taken_off is not None and request.seed is not None and made.plan_id not in request.before:
+        plan = drawn_plan(pair, comparing, request.drawing_seed, reused, scans, progress)
+        if reused.taken_off is not None and request.seed is not None and plan.plan_id not in request.before:
             other = fresh_seed()  # other labels: they may be of that seed
-            made = drawn_plan(pair, comparing, other, reused, scans, progress)
-        made = with_copy_of_a(made, folder)
+            plan = drawn_plan(pair, comparing, other, reused, scans, progress)
+        plan = with_copy_of_a(plan, folder)
     except InputError:  # what is wrong stays wrong: nothing goes on from here
         forget(folder.scans)
         with suppress(OSError):
             folder.folder.rmdir()  # where nothing else is in it
         raise
     stored = Ranking(_rows(pair), as_stored(pair.b.options))
-    return Drawn(made, stored, reused.votes(stored, made), folder.scans)
+    return Drawn(plan, stored, reused.votes(stored, plan), folder.scans)
 
 
 def drawn_plan(
     pair: Pair, comparing: Comparing, seed: int, reused: ReusedLabels, scans: Scans | None, progress: Progress
 ) -> Plan:  # fmt: skip
     """Make the plan of a comparison."""
-    cutoffs, sizes, at = _cut(pair, _asked(pair, comparing))
+    cutoffs, sizes, at = _cut(pair, _cutoffs_asked(pair, comparing))
     variance = comparing.min_precision * (1 - comparing.min_precision)
     how: dict[str, Any] = {"within": comparing.half_width, "confidence": comparing.certainty, "variance": variance,
                            "looks": comparing.look}  # fmt: skip
@@ -95,7 +95,7 @@ def drawn_plan(
     parameters = {"within": comparing.within, "confidence": comparing.confidence, "look": comparing.look,
                   "min_precision": comparing.min_precision}  # fmt: skip
     notes = {
-        "cutoffs": [str(one) for one in cutoffs],
+        "cutoffs": [str(cutoff) for cutoff in cutoffs],
         **{name: getattr(drawn, name).tolist() for name in COUNTS}, "probability": rates.tolist(),
         "draw_by": list(pair.key), "scores": [pair.a.options.score, pair.b.options.score],
         "order": pair.b.description(), "against": pair.a.description(),
@@ -109,7 +109,7 @@ def drawn_plan(
     return Plan(METHOD, parameters, rows.n_rows, seed, table, stored.description(), notes, location, kind="paired")
 
 
-def _asked(pair: Pair, comparing: Comparing) -> Sequence[Cutoff]:
+def _cutoffs_asked(pair: Pair, comparing: Comparing) -> Sequence[Cutoff]:
     if comparing.cutoffs is not None:
         return comparing.cutoffs
     return powers_of_ten(min(pair.a.n_items, pair.b.n_items))
@@ -137,20 +137,20 @@ def _cut(pair: Pair, cutoffs: Sequence[Cutoff]) -> tuple[tuple[Cutoff, ...], Int
 
     Of a score, the size is that of the larger top: how many items have it is counted.
     """
-    kinds = {"score" if one.kind == "score" else "rank" for one in cutoffs}
+    kinds = {"score" if cutoff.kind == "score" else "rank" for cutoff in cutoffs}
     if len(kinds) > 1:
         raise InputError("--for names ranks and scores", "plan each kind into a study of its own")
     if kinds == {"rank"}:
         longest = max(pair.a.n_items, pair.b.n_items)
-        ranks = {_rank(one, longest): one for one in cutoffs}
+        ranks = {_rank(cutoff, longest): cutoff for cutoff in cutoffs}
         sizes = np.array(sorted(ranks), np.int64)
         return tuple(ranks[rank] for rank in sizes.tolist()), sizes, sizes
-    tops = {one: max(items_at(ranking.order, one.value) for ranking in (pair.a, pair.b)) for one in cutoffs}
-    if empty := [one.value for one, size in tops.items() if not size]:
+    tops = {cutoff: max(items_at(ranking.order, cutoff.value) for ranking in (pair.a, pair.b)) for cutoff in cutoffs}
+    if empty := [cutoff.value for cutoff, size in tops.items() if not size]:
         raise InputError(f"no item of either ranking has score {empty[0]} or a better one", "ask at others")
-    counted = sorted(cutoffs, key=lambda one: tops[one])
-    scores = [one.value for one in counted]
-    return tuple(counted), np.array([tops[one] for one in counted], np.int64), ScoreCutoffs(scores, scores)
+    counted = sorted(cutoffs, key=lambda cutoff: tops[cutoff])
+    scores = [cutoff.value for cutoff in counted]
+    return tuple(counted), np.array([tops[cutoff] for cutoff in counted], np.int64), ScoreCutoffs(scores, scores)
 
 
 def _rank(cutoff: Cutoff, n_items: int) -> int:
@@ -160,14 +160,14 @@ def _rank(cutoff: Cutoff, n_items: int) -> int:
     return rank
 
 
-def _without(drawn: DrawnPair, known: BoolArray) -> tuple[Int64Array, Int64Array]:
+def _without(drawn: DrawnPair, was_known: BoolArray) -> tuple[Int64Array, Int64Array]:
     """Gains and losses at each cutoff without items that are known."""
-    first_a, first_b = (drawn.table.column(name).to_numpy()[known] for name in ("first_a", "first_b"))
-    gained, lost = (_held(*sides, drawn.gains.size) for sides in ((first_b, first_a), (first_a, first_b)))
+    first_a, first_b = (drawn.table.column(name).to_numpy()[was_known] for name in ("first_a", "first_b"))
+    gained, lost = (_counts_at_cutoffs(*sides, drawn.gains.size) for sides in ((first_b, first_a), (first_a, first_b)))
     return drawn.gains - gained, drawn.losses - lost
 
 
-def _held(first: Int64Array, last: Int64Array, m: int) -> Int64Array:
+def _counts_at_cutoffs(first: Int64Array, last: Int64Array, m: int) -> Int64Array:
     """Tell how many items each of m cutoffs holds, of which those from `first` to before `last` hold an item."""
     some = first < last
     steps = np.bincount(first[some], minlength=m + 1) - np.bincount(last[some], minlength=m + 1)
@@ -175,21 +175,21 @@ def _held(first: Int64Array, last: Int64Array, m: int) -> Int64Array:
     return held
 
 
-def plan_table(pair: Pair, drawn: DrawnPair, rates: FloatArray, known: BoolArray) -> pa.Table:
+def plan_table(pair: Pair, drawn: DrawnPair, rates: FloatArray, was_known: BoolArray) -> pa.Table:
     """Items to label.
 
     Args:
         rates: Of the cutoffs.
-        known: Which items are known.
+        was_known: Which items are known.
 
     Returns:
         `rank` and `stratum`, as every plan has them; `first_a`, `first_b`, `u` and, with a judge, `predicted` of the
         draw; `probability` with which the item is drawn, 1 of those known before; `turn`, from 0, in which items are
         to be labelled: by u over that probability, so that what is labelled first is a draw by smaller probabilities;
-        `known`.
+        `was_known`.
     """
     first_a, first_b, u = (drawn.table.column(name).to_numpy() for name in ("first_a", "first_b", "u"))
-    probability = np.where(known, 1.0, item_probability(first_a, first_b, rates))
+    probability = np.where(was_known, 1.0, item_probability(first_a, first_b, rates))
     kept = np.flatnonzero(below(u, probability))
     names = [name for name in ("first_a", "first_b", "u", "predicted") if name in drawn.table.column_names]
     turn = np.empty(kept.size, np.int64)
@@ -198,7 +198,7 @@ def plan_table(pair: Pair, drawn: DrawnPair, rates: FloatArray, known: BoolArray
     table = pa.table({
         "rank": rank, "stratum": np.minimum(first_a, first_b)[kept].astype(np.int32),
         **{name: drawn.table.column(name).take(pa.array(kept)) for name in names},
-        "probability": probability[kept], "turn": turn, "known": known[kept],
+        "probability": probability[kept], "turn": turn, "known": was_known[kept],
     })  # fmt: skip
     return table.take(pa.array(np.argsort(rank)))
 
@@ -220,9 +220,9 @@ def pair_for(folder: Study, ranking: object, comparing: Comparing, options: Rank
         b = materialize(folder, ranking, options, progress)
     if paths_of(against) and paths_of(against) == paths_of(ranking):
         return open_pair(b, replace(comparing, against=b), options)
-    asked = _ordered(options, comparing.against_score or options.typed_score)
+    ordered = _order_options(options, comparing.against_score or options.typed_score)
     with _both_need(options.key):
-        a = materialize(folder, against, asked, progress, folder.against_copy)
+        a = materialize(folder, against, ordered, progress, folder.against_copy)
     return open_pair(b, replace(comparing, against=a), options)
 
 
@@ -249,11 +249,11 @@ def open_pair(ranking: object, comparing: Comparing, options: RankingOptions) ->
     if not options.key:
         raise InputError("two rankings are compared item by item, and nothing names the items",
                          "name the column that does with --key COL")  # fmt: skip
-    b = open_ranking(ranking, _ordered(options, options.typed_score))
-    pair = Pair(open_ranking(comparing.against, _ordered(options, comparing.against_score)), b, options.key,
+    b = open_ranking(ranking, _order_options(options, options.typed_score))
+    pair = Pair(open_ranking(comparing.against, _order_options(options, comparing.against_score)), b, options.key,
                 None if comparing.judge is None else column_alone(comparing.judge))  # fmt: skip
     if not pair.one_table and comparing.against_score is None and options.score is not None:
-        pair = replace(pair, a=open_ranking(comparing.against, _ordered(options, options.typed_score)))
+        pair = replace(pair, a=open_ranking(comparing.against, _order_options(options, options.typed_score)))
     orders = [(side.options.score, side.options.ascending) for side in (pair.a, b)]
     if pair.one_table and orders[0] == orders[1]:
         raise InputError("a ranking would be compared with itself",
@@ -261,7 +261,7 @@ def open_pair(ranking: object, comparing: Comparing, options: RankingOptions) ->
     return pair
 
 
-def _ordered(options: RankingOptions, score: str | None) -> RankingOptions:
+def _order_options(options: RankingOptions, score: str | None) -> RankingOptions:
     """Options of one of the two orders, by a score as it is typed: those of scores go with a score."""
     if score is None:
         return as_stored(options)
@@ -294,16 +294,16 @@ class ReusedLabels:
     taken_off: pa.Table | None
 
     @staticmethod
-    def of(known: KnownLabels, pair: Pair, folder: Study, seed: int | None) -> ReusedLabels:
+    def read(known_labels: KnownLabels, pair: Pair, folder: Study, seed: int | None) -> ReusedLabels:
         """Read which items have labels, before a seed is drawn; `seed` is the one that was given."""
-        if known.source is None:
-            return ReusedLabels(known, None)
-        if known.columns.on is not None and listed(known.columns.on) != pair.key:
+        if known_labels.source is None:
+            return ReusedLabels(known_labels, None)
+        if known_labels.columns.on is not None and listed(known_labels.columns.on) != pair.key:
             raise InputError(f"labels are joined by --key {','.join(pair.key)}", "leave --on out")
         fixed = seed is not None and not _was_drawn_here(folder, seed)
         if fixed:
-            known.refuse_unsaid()
-        by_key = known.known_by(pair.key)
+            known_labels.refuse_unsaid()
+        by_key = known_labels.known_by(pair.key)
         return ReusedLabels(by_key, None if fixed else by_key.keys(pair.some_keys()))
 
     def hashes(self, seed: int) -> UInt64Array:

@@ -1,4 +1,4 @@
-"""What is said of a plan that compares two rankings."""
+"""Texts about a plan that compares two rankings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class ComparisonPlanText(PlanText):
         """Say what is compared."""
         return subject(plan)
 
-    def says(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
+    def facts_and_lines(self, planned: Planned) -> tuple[dict[str, Any], list[str]]:
         """Say what changed between the two, and what is to be labelled of it."""
-        made, labelled = planned.plan, planned.study.labelled
+        plan, labelled = planned.plan, planned.study.labelled
         reuses = "reuse" in planned.options
-        facts = {"reused": labelled, "to_label": made.table.num_rows - labelled} if reuses else {}
-        lines = [*planned_lines(made, labelled if reuses else 0), f"Seed {made.seed}, kept in plan.json."]
-        return planned.facts(**facts), [*lines, *planned.doubts, f"Next: {first_step(planned.study, made).command}"]
+        facts = {"reused": labelled, "to_label": plan.table.num_rows - labelled} if reuses else {}
+        lines = [*planned_lines(plan, labelled if reuses else 0), f"Seed {plan.seed}, kept in plan.json."]
+        return planned.facts(**facts), [*lines, *planned.doubts, f"Next: {first_step(planned.study, plan).command}"]
 
 
 PLANNED = ComparisonPlanText()

@@ -56,11 +56,11 @@ class PairedResult(StudyResult):
         Raises:
             InputError: Another measure, or another cutoff.
         """
-        asked = [question.measure]
+        measures = [question.measure]
         for row in self.tables["differences"].to_pylist():  # "1%" is what was planned, and stands as a rank
             if question.cutoff is not None and str(question.cutoff) == row["cutoff"]:
-                asked.append(replace(question.measure, cutoffs=Question.of(f"gain@{row['items_b']}").cutoffs))
-        wanted = {*map(str, asked)}
+                measures.append(replace(question.measure, cutoffs=Question.of(f"gain@{row['items_b']}").cutoffs))
+        wanted = {*map(str, measures)}
         for name, row in zip(self.measures(), self.metrics.to_pylist(), strict=True):
             if str(Question.of(name)) in wanted:
                 return Bounds.of_row(row)

@@ -27,8 +27,8 @@ def subject(plan: Plan) -> str:
 def names_of(plan: Plan) -> dict[str, str]:
     """Say how people call the two rankings, "b" and "a"."""
     orders = {"b": plan.notes["order"], "a": plan.notes["against"]}
-    by = {side: "stored order" if (score := one.get("score")) is None else f"order by {score}"
-          for side, one in orders.items()}  # fmt: skip
+    by = {side: "stored order" if (score := order.get("score")) is None else f"order by {score}"
+          for side, order in orders.items()}  # fmt: skip
     if "against" not in plan.location:
         return {side: f"the {order}" for side, order in by.items()}
     places = places_of(plan)
@@ -46,7 +46,7 @@ def places_of(plan: Plan) -> dict[str, list[str]]:
 
 def _short(source: Sequence[str]) -> str:
     """The last part of each place that a list was read from."""
-    return ", ".join(printable(PurePath(one).name or one) for one in source)
+    return ", ".join(printable(PurePath(place_read).name or place_read) for place_read in source)
 
 
 def sentence(row: Mapping[str, Any]) -> str:
@@ -81,59 +81,59 @@ def _positives(count: int) -> str:
 
 def place(cutoff: str) -> str:
     """A cutoff as a sentence has it."""
-    read = Cutoff.of(cutoff)
+    read = Cutoff.parse(cutoff)
     return f"{int(read.value):,}" if read.kind == "rank" else str(read).replace(":", " ")
 
 
-def verdict(found: Result) -> str:
+def verdict(result: Result) -> str:
     """The sentence of every cutoff, those first that are decided."""
-    rows = found.tables["differences"].to_pylist()
+    rows = result.tables["differences"].to_pylist()
     decided = [row for row in rows if row["better"] in ("a", "b")]
     if len(rows) > 1 and not any(row["lower"] or row["upper"] for row in rows):
         differences = [f"at every cutoff, {_exactly(0)}"]
     else:
         differences = [*map(sentence, decided or rows[-1:])]
-    said = "; ".join(differences)
-    return f"{said[0].upper()}{said[1:]}."
+    answer = "; ".join(differences)
+    return f"{answer[0].upper()}{answer[1:]}."
 
 
-def promise(found: Result) -> str:
+def promise(result: Result) -> str:
     """Say what holds of all cutoffs together, and what another rule said first."""
-    return f"{_promised(found)} {late_rule_sentence(found.summary)}".rstrip()
+    return f"{_promise(result)} {late_rule_sentence(result.summary)}".rstrip()
 
 
-def _promised(found: Result) -> str:
-    claim = found.summary["claim"]
+def _promise(result: Result) -> str:
+    claim = result.summary["claim"]
     if claim["coverage"] == "none":
         return (
             "These bounds prove nothing, because a ranking was made with labels that are reused here. Plan the "
             "comparison into another folder with a new seed: it counts those labels exactly, and its bounds hold."
         )
     if claim["confidence"] == 1.0:
-        exact = all(row["lower"] == row["upper"] for row in found.tables["differences"].to_pylist())
+        exact = all(row["lower"] == row["upper"] for row in result.tables["differences"].to_pylist())
         certain = "Exact: every item that changed sides has a label" if exact else _CERTAIN
-        return f"{certain}{found.claim.if_right}. {found.caution}".rstrip()
-    once = found.summary["parameters"]["look"] == "one"
+        return f"{certain}{result.claim.if_right}. {result.caution}".rstrip()
+    once = result.summary["parameters"]["look"] == "one"
     when = "" if once else ", whenever one looks"
     only = " They are for one look: missing labels only widen them." if once else ""
     held = f"The bounds at all cutoffs hold at once with {100 * claim['confidence']:.6g} % confidence{when}"
-    return f"{held}{found.claim.condition}.{only} {found.caution}".rstrip()
+    return f"{held}{result.claim.condition}.{only} {result.caution}".rstrip()
 
 
-def text(found: Result, plan: Plan | None = None, study: str = "STUDY") -> Text:
+def text(result: Result, plan: Plan | None = None, study: str = "STUDY") -> Text:
     """Say what is proven at every cutoff, and what to know of it."""
-    rows = found.tables["differences"].to_pylist()
+    rows = result.tables["differences"].to_pylist()
     head = ["cutoff", "only in B", "only in A", "drawn", "labelled", "B - A at least", "estimate", "at most", "better"]
     table = Columns(head, [*map(_cells, rows)])
-    following = NOTHING if plan is None else closer_bounds(plan, found, study, places_of(plan))
-    return Text(verdict(found), promise(found), table, [*_remarks(rows)], following)
+    following = NOTHING if plan is None else closer_bounds(plan, result, study, places_of(plan))
+    return Text(verdict(result), promise(result), table, [*_remarks(rows)], following)
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    drawn, missing = (row[f"gains_{one}"] + row[f"losses_{one}"] for one in ("drawn", "missing"))
+    drawn, missing = (row[f"gains_{side}"] + row[f"losses_{side}"] for side in ("drawn", "missing"))
     estimate = "-" if row["estimate"] is None else f"{row['estimate']:,.0f}"
     numbers = (row["gains"], row["losses"], drawn, drawn - missing)
-    return [place(row["cutoff"]), *(f"{one:,}" for one in numbers),
+    return [place(row["cutoff"]), *(f"{count:,}" for count in numbers),
             f"{row['lower']:,}", estimate, f"{row['upper']:,}", _BETTER.get(row["better"], row["better"])]  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def _remarks(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def planned_lines(plan: Plan, labelled: int = 0) -> Iterator[str]:
-    """What changed between two rankings, and what is to be labelled of it, where so many items have a label already."""
+    """Say what changed between two rankings, and how much of it is to be labelled or has a label already."""
     notes, items = plan.notes, plan.table.num_rows
     yield f"{subject(plan)}: {_to_label(items, labelled) if items else _nothing_to_label(plan)}"
     columns = ("cutoffs", "size_a", "size_b", "gains", "losses", "probability")
@@ -163,7 +163,7 @@ def planned_lines(plan: Plan, labelled: int = 0) -> Iterator[str]:
     for at, (cutoff, of_a, of_b, gains, losses, probability) in enumerate(zip(*map(notes.get, columns), strict=True)):
         alike = f"{(gains + losses) / 2 / max(of_b, 1):.1%} changed"
         share = f" ({alike if of_a == of_b else f'{of_b:,} in B, {of_a:,} in A'})"
-        needed = probability * (gains + losses - _known(plan, at))
+        needed = probability * (gains + losses - _n_known(plan, at))
         labels = f"about {needed:,.0f} labels" if needed else "no label needed"
         together += needed
         yield f"  at {place(cutoff)}: {gains:,} only in B, {losses:,} only in A{share}: {labels}"
@@ -181,18 +181,18 @@ def _to_label(items: int, labelled: int) -> str:
     return f"{left} to label, drawn from what only one of the two tops holds.{had}"
 
 
-def _known(plan: Plan, at: int) -> int:
+def _n_known(plan: Plan, at: int) -> int:
     """Items that had a label before the draw, of those that changed sides at a cutoff."""
     if "known" not in plan.table.column_names:
         return 0
-    known, first, second = (plan.table.column(name).to_numpy() for name in ("known", "first_a", "first_b"))
-    return int((known & ((first <= at) != (second <= at))).sum())
+    was_known, first, second = (plan.table.column(name).to_numpy() for name in ("known", "first_a", "first_b"))
+    return int((was_known & ((first <= at) != (second <= at))).sum())
 
 
 def _shorter(plan: Plan) -> Iterator[str]:
     """Say so where a list ends before a cutoff: there all of it is its top."""
     for cutoff, a, b in zip(*(plan.notes[name] for name in ("cutoffs", "size_a", "size_b")), strict=True):
-        if a != b and Cutoff.of(cutoff).kind != "score":
+        if a != b and Cutoff.parse(cutoff).kind != "score":
             yield (f"{'A' if a < b else 'B'} has only {number_of(min(a, b), 'item')}. At larger cutoffs its top is "
                    "the whole list, and the bounds are on positives, not on precision.")  # fmt: skip
             return

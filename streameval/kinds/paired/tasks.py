@@ -1,4 +1,4 @@
-"""How the planned items of a comparison reach people."""
+"""Tasks of the planned items of a comparison."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.judges.options import JudgeColumn
-from streameval.kinds import CostRows, Kind, part
+from streameval.kinds import CostRows, Kind, import_later
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.questions.asking import Asking
 
@@ -39,60 +39,64 @@ class QuestionStudy(Kind):
         "monitor": "it watches curves, whose labels bound a mean over days; of a question `streameval check` says the "
         "answer of its day, and `streameval guide question` shows a table of all nights"
     }
-    result = part("streameval.kinds.question.results:QuestionResult")
-    planned = part("streameval.kinds.question.planned:PLANNED")
-    tasks = part("streameval.kinds.question.rounds:TASKS")
+    result = import_later("streameval.kinds.question.results:QuestionResult")
+    planned = import_later("streameval.kinds.question.planned:PLANNED")
+    tasks = import_later("streameval.kinds.question.rounds:TASKS")
 
     def plan(
-        self, ranking: object, study: str | os.PathLike[str], given: Mapping[str, Any], seed: int | None,
+        self, ranking: object, study: str | os.PathLike[str], raw_options: Mapping[str, Any], seed: int | None,
         options: RankingOptions, progress: Progress,
     ) -> Plan:  # fmt: skip
         """Fix how a question is answered, and draw the first round; without a ranking, of that of the study."""
         if ranking is not None:
-            return super().plan(ranking, study, given, seed, options, progress)
+            return super().plan(ranking, study, raw_options, seed, options, progress)
         from streameval.judges.values import judge_in
-        from streameval.kinds.question.adding import added
+        from streameval.kinds.question.adding import add_question
 
-        asking, column = self.asked("plan", given)
-        return added(study, (asking, judge_in(column)), seed)
+        asking, column = self.parse_options("plan", raw_options)
+        return add_question(study, (asking, judge_in(column)), seed)
 
-    def draw(self, ranking: object, asked: Sequence[Any], request: PlanRequest) -> Drawn:
+    def draw(self, ranking: object, options: Sequence[Any], request: PlanRequest) -> Drawn:
         """Fix how a question is answered, and draw the first round."""
         from streameval.judges.values import judge_in
         from streameval.kinds.question.plan import draw_round
 
-        return draw_round(ranking, asked[0], judge_in(asked[1]), request)
+        return draw_round(ranking, options[0], judge_in(options[1]), request)
 
-    def costs(self, n_items: int, ranking: Ranking | None, given: Mapping[str, Any]) -> CostRows:
+    def costs(self, n_items: int, ranking: Ranking | None, raw_options: Mapping[str, Any]) -> CostRows:
         """Say what a question takes, case by case, and the whole curve beside it; and how seldom an answer is wrong."""
         from streameval.kinds.question.cost import costs_of
         from streameval.methods import check_items
         from streameval.reporting.sentences import seldom
 
-        asking, _ = self.asked("plan", given)
-        wrong = f"An answer is wrong {seldom(given.get('confidence', 0.95))}."
+        asking, _ = self.parse_options("plan", raw_options)
+        wrong = f"An answer is wrong {seldom(raw_options.get('confidence', 0.95))}."
         return CostRows(costs_of(asking, check_items(n_items), ranking), [wrong])
 
     def estimate(
-        self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]
+        self, folder: Study, plan: Plan, tallied: Tallied, options: Sequence[Any]
     ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
         """Say what the labels prove."""
         from streameval.kinds.first_rule import rule_of, tally_by
         from streameval.kinds.question.before import beside_before, joint_confidence
-        from streameval.kinds.question.evaluate import measured
+        from streameval.kinds.question.evaluate import estimate_answers
         from streameval.kinds.question.says import answers_told
         from streameval.kinds.question.tree import counted_first, known_now, late_rules, whose_known
 
-        known, rule = known_now(folder, plan), rule_of(vars(asked[1]))
+        known_items, rule = known_now(folder, plan), rule_of(vars(options[1]))
         whose = whose_known(folder, plan)
-        tables, claim, more = measured(plan, known, whose, tallied)
+        tables, claim, more = estimate_answers(plan, known_items, whose, tallied)
         more |= {"together": joint_confidence(folder, plan), **beside_before(folder, plan, rule, (tables, more))}
         if (first := more["first_rule"]) not in (None, rule):
             then = tally_by(folder, plan, first)
-            answers = None if then is None else measured(plan, known, whose, then)[0]["answers"].to_pylist()
+            answers = (
+                None if then is None else estimate_answers(plan, known_items, whose, then)[0]["answers"].to_pylist()
+            )
             more["by_first_rule"] = answers and answers_told(answers, plan.parameters["zone"])
         if late := late_rules(folder, plan):
-            then = measured(plan, known_now(folder, plan, counted_first), whose, tallied)[0]["answers"].to_pylist()
+            then = estimate_answers(plan, known_now(folder, plan, counted_first), whose, tallied)[0][
+                "answers"
+            ].to_pylist()
             more["known_by_late_rules"] = {"of": late, "by_first": answers_told(then, plan.parameters["zone"])}
         return tables, claim, more
 

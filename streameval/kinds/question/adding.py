@@ -38,7 +38,7 @@ from streameval.text import number_of
 from streameval.types import Plan
 
 
-def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], seed: int | None) -> Plan:
+def add_question(study: str | os.PathLike[str], question: tuple[Asking, Judge | None], seed: int | None) -> Plan:
     """Plan a question of a study's ranking; the same command again gives the one that is there.
 
     One of which nothing was handed out yet is drawn anew where labels have come since: they are known then. None of
@@ -52,48 +52,55 @@ def added(study: str | os.PathLike[str], given: tuple[Asking, Judge | None], see
             together, at another confidence than these.
         StudyError: No study there, or one of many rankings.
     """
-    folder, (asking, judge) = Study(Path(study)), given
+    folder, (asking, judge) = Study(Path(study)), question
     plan, kind = folder.plan(), kind_of(folder.folder)
     if kind.name not in ("curve", "question"):
         raise StudyError(f"{folder.folder} is {kind.about}, and a question is asked of one ranking",
                          "plan that ranking into a folder of its own")  # fmt: skip
     with root_of(folder).changing():
         tree = tree_of(folder)
-        known = known_in(tree)
-        place, before = _again(asked_of(folder), asking, judge, seed) or (new_place(folder), None)
-        if before is not None and (Study(place).is_begun or _is_known_to(before, known)):
-            return _beside(before, place)
-        others = [one for one in tree if before is None or one[0] != place]
+        known_items = known_in(tree)
+        place, before = _same_question(asked_of(folder), asking, judge, seed) or (new_place(folder), None)
+        if before is not None and (Study(place).is_begun or _is_known_to(before, known_items)):
+            return _with_folder(before, place)
+        others = [branch for branch in tree if before is None or branch[0] != place]
         refuse_asked_before(others, asking)
-        if seed is not None and seed in {one.seed for _, one in others}:
+        if seed is not None and seed in {branch.seed for _, branch in others}:
             raise InputError(f"--seed {seed} has drawn from this ranking before", "leave it out: a fresh one is drawn")
-        number = number_of_several([one for _, one in others], asking)
+        number = number_of_several([branch for _, branch in others], asking)
         certain = asking.of_several(number)
         _refuse_answered(folder, plan, certain)
-        opened = _opened(plan)
+        opened = _open_list(plan)
         chosen = fresh_seed() if seed is None else seed  # never that of a plan whose place it takes
-        request = PlanRequest.parse(place, chosen, opened.options, KnownLabels(items=known))
-        made = drawn_plan(opened, asking, judge, request, number)
-        return _beside(request.save(Drawn(made, opened)), place)
+        request = PlanRequest.parse(place, chosen, opened.options, KnownLabels(items=known_items))
+        new_plan = drawn_plan(opened, asking, judge, request, number)
+        return _with_folder(request.save(Drawn(new_plan, opened)), place)
 
 
-def _again(
-    asked: Iterable[tuple[Path, Plan]], asking: Asking, judge: Judge | None, seed: int | None
+def _same_question(
+    questions: Iterable[tuple[Path, Plan]], asking: Asking, judge: Judge | None, seed: int | None
 ) -> tuple[Path, Plan] | None:
     """The question that was asked by the same command."""
-    return next((one for one in asked if _is_asked(one[1], asking, judge) and seed in (None, one[1].seed)), None)
+    return next(
+        (
+            question
+            for question in questions
+            if _is_asked(question[1], asking, judge) and seed in (None, question[1].seed)
+        ),
+        None,
+    )
 
 
-def _is_known_to(before: Plan, known: KnownItems) -> bool:
+def _is_known_to(before: Plan, known_items: KnownItems) -> bool:
     """Tell whether a question was planned with all that is known now."""
     then = known_of(before)
-    return np.array_equal(then.rank, known.rank) and np.array_equal(then.label, known.label)
+    return np.array_equal(then.rank, known_items.rank) and np.array_equal(then.label, known_items.label)
 
 
-def unlabelled_lines(folder: Study, made: Plan) -> Iterator[str]:
+def unlabelled_lines(folder: Study, question_plan: Plan) -> Iterator[str]:
     """Say that labels which come to the study later do not count for a question that was asked of it."""
     plan = folder.plan()
-    if open_ := int((~isin(plan.ranks, known_of(made).rank)).sum()):
+    if open_ := int((~isin(plan.ranks, known_of(question_plan).rank)).sum()):
         has, they = ("have", "labels that they get") if open_ > 1 else ("has", "a label that it gets")
         yield (f"{number_of(open_, 'task')} of {folder.folder} {has} no label yet; {they} later will not count here. "
                "If that is to count, label first, then repeat this command.")  # fmt: skip
@@ -102,24 +109,24 @@ def unlabelled_lines(folder: Study, made: Plan) -> Iterator[str]:
 def _refuse_answered(folder: Study, plan: Plan, asking: Asking) -> None:
     """Refuse conditions that the study's own bounds have decided already, at the confidence that is asked for."""
     surer = Fraction(str(asking.confidence)) > Fraction(str(plan.parameters.get("confidence", 0)))
-    if surer or not all(isinstance(one.demand, Condition) for one in asking.asked):
+    if surer or not all(isinstance(part.demand, Condition) for part in asking.asked):
         return
     try:
-        found = results_of(folder)
-        if not found.claim.confidence or found.claim.coverage != "simultaneous":
+        result = results_of(folder)
+        if not result.claim.confidence or result.claim.coverage != "simultaneous":
             return
         outcomes = {
-            found.decided(one, found.bounds(one)).outcome for question in asking.asked for one in question.each()
+            result.decide(part, result.bounds(part)).outcome for question in asking.asked for part in question.each()
         }
     except (StudyError, InputError):
         return  # it has no results yet, or none about this
     if "fail" in outcomes or outcomes == {"pass"}:
-        conditions = [str(one) for one in asking.asked]
+        conditions = [str(part) for part in asking.asked]
         raise InputError(f"{folder.folder} has answered this already", shlex.join(
             ["streameval", "check", str(folder.folder), *conditions]))  # fmt: skip
 
 
-def _opened(plan: Plan) -> Ranking:
+def _open_list(plan: Plan) -> Ranking:
     if plan.location["source"] is None:
         raise StudyError("this study's ranking was a table in memory, and a question is asked of files",
                          "ask it of the table, in a study of its own: plan(table, study, questions=...)")  # fmt: skip
@@ -135,5 +142,5 @@ def _is_asked(before: Plan, asking: Asking, judge: Judge | None) -> bool:
     return same and asked_judge(before) == judge and before.questions == tuple(map(str, asking.asked))
 
 
-def _beside(plan: Plan, place: Path) -> Plan:
+def _with_folder(plan: Plan, place: Path) -> Plan:
     return replace(plan, location={**plan.location, "beside": str(place)})

@@ -1,4 +1,4 @@
-"""What was asked of a list, and what evaluations said, before: why an answer is refused, or not given any more."""
+"""Earlier questions and answers of a list: reasons to refuse a question, or to withdraw an answer."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ def withdrawn(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> str |
     if now["depth"] is not None:
         deepest = max(before.get("depth") or 0, before.get("withdrawn") or 0)
         return deepest if deepest > now["depth"] else None
-    told = before["withdrawn"] if before["outcome"] == "open" else before["outcome"]
-    return None if told in (None, now["outcome"]) else str(told)
+    answer = before["withdrawn"] if before["outcome"] == "open" else before["outcome"]
+    return None if answer in (None, now["outcome"]) else str(answer)
 
 
 def _reason(
     folder: Study, before: Mapping[str, Any], rule: Mapping[str, Any],
-    found: tuple[Mapping[str, pa.Table], Mapping[str, Any]],
+    evaluated: tuple[Mapping[str, pa.Table], Mapping[str, Any]],
 ) -> Reason | None:  # fmt: skip
     """Say why an answer is withdrawn: by another rule, refuted, for changed answers, or by what came later.
 
     It is refuted where no item without a label matters. None where an evaluation of an older version did not say.
     """
-    tables, now = found
+    tables, now = evaluated
     if (
         before.get("withdrawn") is not None
         and before["outcome"] == now["outcome"]
         and before.get("depth") == now["depth"]
     ):
-        said: Reason | None = before.get("withdrawn_because")
-        return said
+        reason: Reason | None = before.get("withdrawn_because")
+        return reason
     if rule_of(before) != rule:
         return "rule"
     answers = tables["answers"].to_pylist()
@@ -116,10 +116,10 @@ def refuse_asked_before(tree: Iterable[tuple[Path, Plan]], asking: Asking) -> No
         zone = plan.parameters.get("zone")
         if asking.zone is not None and Fraction(str(asking.zone)) > Fraction(str(zone or 0)):
             continue
-        before = {_asks(one, plan.n_items) for text in plan.questions for one in Question.of(text).each()}
-        for one in (one for question in asking.asked for one in question.each()):
-            if _asks(one, plan.n_items) in before:
-                raise InputError(f"{place} asks this already: {one}", _going_on(Study(place), plan))
+        before = {_asks(part, plan.n_items) for text in plan.questions for part in Question.of(text).each()}
+        for part in (part for question in asking.asked for part in question.each()):
+            if _asks(part, plan.n_items) in before:
+                raise InputError(f"{place} asks this already: {part}", _going_on(Study(place), plan))
 
 
 def _asks(question: Question, n_items: int) -> tuple[str, ...]:
@@ -145,18 +145,18 @@ def number_of_several(others: Sequence[Plan], asking: Asking) -> int:
     """
     together = _held_together(others)
     if asking.together:
-        for one in together:
-            if Fraction(one.parameters["together"]) != Fraction(str(asking.confidence)):
+        for plan in together:
+            if Fraction(plan.parameters["together"]) != Fraction(str(asking.confidence)):
                 raise InputError(
-                    f"the questions of this list hold together with probability {one.parameters['together']}, and "
+                    f"the questions of this list hold together with probability {plan.parameters['together']}, and "
                     f"{asking.confidence} is asked for",
-                    f"--confidence {one.parameters['together']}",
+                    f"--confidence {plan.parameters['together']}",
                 )
     return 1 + len(together)
 
 
 def _held_together(plans: Iterable[Plan]) -> list[Plan]:
-    return [one for one in plans if "together" in one.parameters]
+    return [plan for plan in plans if "together" in plan.parameters]
 
 
 def joint_confidence(folder: Study, plan: Plan) -> str | None:
@@ -167,5 +167,5 @@ def joint_confidence(folder: Study, plan: Plan) -> str | None:
     """
     if "together" not in plan.parameters:
         return None
-    spent = sum(1 - Decimal(one.parameters["confidence"]) for one in _held_together(p for _, p in tree_of(folder)))
+    spent = sum(1 - Decimal(other.parameters["confidence"]) for other in _held_together(p for _, p in tree_of(folder)))
     return str(min(Decimal(plan.parameters["together"]), max(1 - spent, Decimal(0))))

@@ -1,4 +1,4 @@
-"""What a question costs: before any label, beside the whole curve; and for conditions that a curve leaves open."""
+"""Costs of a question: before any label, beside the whole curve; and for conditions that a curve leaves open."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def curve_as_sharp(asking: Asking, n_items: int) -> tuple[float, int] | None:
 
     None where that cannot be said.
     """
-    asked = [(question, sharp) for question in asking.asked if (sharp := _sharpness(question, asking)) is not None]
-    if len(asked) < len(asking.asked):
+    expected = [(question, sharp) for question in asking.asked if (sharp := _sharpness(question, asking)) is not None]
+    if len(expected) < len(asking.asked):
         return None
-    precision, alpha = min((sharp for _, sharp in asked), key=lambda one: one[1])
+    precision, alpha = min((sharp for _, sharp in expected), key=lambda sharpness: sharpness[1])
     try:
         curve = create("loguniform", {"alpha": alpha, "min_precision": precision,
                                       "confidence": float(asking.confidence)})  # fmt: skip
@@ -143,8 +143,8 @@ def _threshold(question: Question) -> float | None:
     return None
 
 
-def offered(
-    folder: Study, found: Evaluation, estimates: Mapping[Question, float], most: int | None
+def suggest_question(
+    folder: Study, evaluation: Evaluation, estimates: Mapping[Question, float], most: int | None
 ) -> tuple[NextStep, int]:
     """Give the command that asks open conditions of a study, all at once, and about how many more labels decide then.
 
@@ -155,16 +155,24 @@ def offered(
         estimates: Of the measure of each condition.
         most: Labels that a curve is forecast to take for the same; None where that cannot be said.
     """
-    plan, curve, confidence = folder.plan(), found.curve, found.curve.claim.confidence
-    unasked = plan.location.get("source") is None or found.summary["account"]["open"] or found.summary["label_error"]
-    missed = (curve.misses or curve.misses_upper is not None) and any(one.metric != "precision" for one in estimates)
+    plan, curve, confidence = folder.plan(), evaluation.curve, evaluation.curve.claim.confidence
+    unasked = (
+        plan.location.get("source") is None
+        or evaluation.summary["account"]["open"]
+        or evaluation.summary["label_error"]
+    )
+    missed = (curve.misses or curve.misses_upper is not None) and any(
+        question.metric != "precision" for question in estimates
+    )
     if unasked or missed or confidence is None:
         return NOTHING, 0
-    ranks = {str(one): _rank(curve, one) for question in estimates for one in question.cutoffs}
+    ranks = {str(cutoff): _rank(curve, cutoff) for question in estimates for cutoff in question.cutoffs}
     by_text = {str(question): value for question, value in estimates.items()}
-    known, certain = known_in(tree_of(folder)), f"{confidence:g}"
+    known_items, certain = known_in(tree_of(folder)), f"{confidence:g}"
     try:
-        design = design_for(tuple(estimates), QuestionSetting(plan.n_items, ranks, known, certain, estimates=by_text))
+        design = design_for(
+            tuple(estimates), QuestionSetting(plan.n_items, ranks, known_items, certain, estimates=by_text)
+        )
         _, forecast = design.expected()[0]
     except InputError:
         return NOTHING, 0

@@ -18,22 +18,22 @@ from streameval.types import Claim
 _NAMES = [f"{name}{side}" for name in ("yield", "precision", "recall", "f1") for side in ("_lower", "", "_upper")]
 
 
-def front(folder: Study, found: Result, target: Cutoff, ranking: object) -> Cut:
+def front(folder: Study, result: Result, target: Cutoff, ranking: object) -> Cut:
     """Give the cut at the front.
 
     Raises:
         InputError: Another cutoff than the one that was planned, or no rank is proven yet.
     """
     plan, study = folder.plan(), str(folder.folder)
-    asked = [one for one in map(Question.of, plan.questions) if is_cut(one)]
-    wanted = asked[0].cutoff if asked else None
+    questions = [question for question in map(Question.of, plan.questions) if is_cut(question)]
+    wanted = questions[0].cutoff if questions else None
     if wanted != target:
         ask = shlex.join(["streameval", "plan", "--study", study, "--for", f"cut precision {target.value}"])
         raise InputError(
             f"{study} asks about {', '.join(plan.questions)}, and a cut at {target} is another question",
             ask if target.kind == "precision" else "a curve cuts there: `streameval plan` without --for",
         )
-    (row,) = found.metrics.to_pylist()
+    (row,) = result.metrics.to_pylist()
     rank = int(row["lower"] or 0)
     if not rank:
         raise InputError(f"no rank is proven to have precision {target.value} yet", "label another round")
@@ -41,12 +41,12 @@ def front(folder: Study, found: Result, target: Cutoff, ranking: object) -> Cut:
         rank=rank,
         score=score_at(plan, rank, ranking),
         holds={**dict.fromkeys(_NAMES), "precision_lower": float(target.share)},
-        claim=Claim(**found.summary["claim"]),
+        claim=Claim(**result.summary["claim"]),
         asked={"cutoff": str(target)},
         plan=plan,
-        evaluation_id=found.evaluation_id,
+        evaluation_id=result.evaluation_id,
         study=folder.folder,
         estimates="none",
-        promise=promise(found),
+        promise=promise(result),
         _ranking=ranking,
     )

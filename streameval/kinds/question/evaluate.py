@@ -1,4 +1,4 @@
-"""What the labels of a question prove, as tables."""
+"""Results of a question from its labels, as tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kinds.question.plan import next_drawn, posed
+from streameval.kinds.question.plan import load_design, next_drawn
 from streameval.kinds.question.says import is_condition
 from streameval.kinds.question.tree import state_of
 from streameval.labelling.tally import Tallied
@@ -39,30 +39,30 @@ _ANSWERS = pa.schema(
 )
 
 
-def measured(
-    plan: Plan, known: KnownItems, whose: tuple[str, str], tallied: Tallied
+def estimate_answers(
+    plan: Plan, known_items: KnownItems, whose: tuple[str, str], tallied: Tallied
 ) -> tuple[dict[str, pa.Table], Claim, dict[str, Any]]:
-    """Say what the labels prove: their tables, what they claim, and what the summary says besides.
+    """Compute result tables, claim and summary fields.
 
     Args:
-        known: What the question was planned with, with the labels that these items have now.
+        known_items: What the question was planned with, with the labels that these items have now.
         whose: Whose answers these labels are: `about` and `why` of a `Claim`.
     """
-    design, drawn = posed(plan, known)
+    design, drawn = load_design(plan, known_items)
     budget = plan.parameters["budget"]
     design = design.within(None if budget is None else max(0, budget - int(tallied.answered.sum())))
-    told = np.where(tallied.answered & (tallied.labels.label < 0), -2, tallied.labels.label).astype(np.int8)
-    answer = design.answer(drawn, told)
+    answers = np.where(tallied.answered & (tallied.labels.label < 0), -2, tallied.labels.label).astype(np.int8)
+    answer = design.answer(drawn, answers)
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])
     about, why = whose if labels.about == TRUTH else (labels.about, labels.why)
     claim = Claim(coverage_of(answer.lines, confidence), confidence, ASSUMES_THE_DRAW, about, why)
     tables = {"metrics": metrics_of(answer.lines, plan.n_items, claim.coverage), "answers": answers_of(answer.lines),
               "evidence": answer.path, "labels": labels.table, "issues": tallied.issues}  # fmt: skip
-    more = {**summary_of(plan, known, answer), **missing_cost(design, drawn, told, answer)}
-    return tables, claim, {**more, "ended": ended(plan, design, drawn, tallied) if answer.outcome == "open" else ""}
+    more = {**summary_of(plan, known_items, answer), **missing_cost(design, drawn, answers, answer)}
+    return tables, claim, {**more, "ended": why_ended(plan, design, drawn, tallied) if answer.outcome == "open" else ""}
 
 
-def ended(plan: Plan, design: QuestionDesign, drawn: DrawnItems, tallied: Tallied) -> str:
+def why_ended(plan: Plan, design: QuestionDesign, drawn: DrawnItems, tallied: Tallied) -> str:
     """Why no round follows though the question is open; empty where one does, or tasks are open."""
     labels, budget = tallied.labels.label, plan.parameters["budget"]
     if not tallied.answered.all():
@@ -75,8 +75,8 @@ def ended(plan: Plan, design: QuestionDesign, drawn: DrawnItems, tallied: Tallie
     except InputError as error:
         return f"{error.what}."
     missing = int((labels < 0).sum())
-    asked = design.exhausted(drawn, labels) if plan.judge_sample is None else _ALL_ASKED
-    return asked + (f" {_MISSING}" if missing else "")
+    reason = design.exhausted(drawn, labels) if plan.judge_sample is None else _ALL_ASKED
+    return reason + (f" {_MISSING}" if missing else "")
 
 
 def missing_cost(design: QuestionDesign, drawn: DrawnItems, labels: Int8Array, answer: Answer) -> dict[str, int | None]:
@@ -87,11 +87,11 @@ def missing_cost(design: QuestionDesign, drawn: DrawnItems, labels: Int8Array, a
         without_missing: That forecast, where without it nothing can be said. Both None where few were missing.
     """
     none: dict[str, int | None] = {"missing_cost": None, "without_missing": None}
-    silent, found = labels == -2, labels[labels >= 0]
-    if answer.outcome != "open" or not found.size or silent.sum() <= _FEW_MISSING * (labels != -1).sum():
+    silent, labelled = labels == -2, labels[labels >= 0]
+    if answer.outcome != "open" or not labelled.size or silent.sum() <= _FEW_MISSING * (labels != -1).sum():
         return none
     like = labels.copy()
-    like[silent] = np.diff(np.floor(np.arange(silent.sum() + 1) * found.mean() + 0.5))
+    like[silent] = np.diff(np.floor(np.arange(silent.sum() + 1) * labelled.mean() + 0.5))
     other = design.answer(drawn, like)
     rest = other.more.median if other.outcome == "open" else 0
     if rest is None or answer.more.median is None:
@@ -104,18 +104,18 @@ _ALL_ASKED = "All items that were put in order for the judge have been asked for
 _MISSING = "What was skipped, or left open by votes that tie, would decide more."
 
 
-def summary_of(plan: Plan, known: KnownItems, answer: Answer) -> dict[str, Any]:
+def summary_of(plan: Plan, known_items: KnownItems, answer: Answer) -> dict[str, Any]:
     """Say what evaluation.json says of an answer."""
     return {
         "questions": list(plan.questions),
         "outcome": answer.outcome,
-        "depth": next((int(one.lower) for one in answer.lines if Question.of(one.question).metric == CUT), None),
+        "depth": next((int(line.lower) for line in answer.lines if Question.of(line.question).metric == CUT), None),
         "more": asdict(answer.more),
         "reach": None if answer.reach is None else asdict(answer.reach),
         "rounds": max(plan.table.column("batch").to_pylist()),
-        "known": known.rank.size,
-        "known_changed": known.n_changed,
-        "known_labels": state_of(known),
+        "known": known_items.rank.size,
+        "known_changed": known_items.n_changed,
+        "known_labels": state_of(known_items),
     }
 
 
@@ -127,9 +127,9 @@ def answers_of(lines: Iterable[Line]) -> pa.Table:
 
 
 def coverage_of(lines: Sequence[Line], confidence: float) -> Coverage:
-    """Whether all lines hold together with a confidence, or each by itself: an open condition may still be wrong."""
-    open_ = any(one.outcome == "open" and is_condition(vars(one)) for one in lines)
-    together = not open_ and sum(one.claim for one in lines) <= 1 - confidence + 1e-9
+    """Tell whether all lines hold together with a confidence, or each by itself; open conditions may still be wrong."""
+    open_ = any(line.outcome == "open" and is_condition(vars(line)) for line in lines)
+    together = not open_ and sum(line.claim for line in lines) <= 1 - confidence + 1e-9
     return "simultaneous" if together or len(lines) == 1 else "pointwise"
 
 
@@ -138,7 +138,7 @@ def metrics_of(lines: Iterable[Line], n_items: int, coverage: Coverage) -> pa.Ta
     rows = []
     for line in lines:
         question = Question.of(line.question)
-        metric, argument = _named(at_ranks(question.measure, n_items))
+        metric, argument = _metric_and_argument(at_ranks(question.measure, n_items))
         rows.append({"metric": metric, "argument": argument, **_sides(line, question.metric), "coverage": coverage})
     kinds = {name: pa.string() for name in ("metric", "argument")}
     sides = {name: pa.float64() for name in ("lower", "estimate", "upper")}
@@ -148,10 +148,10 @@ def metrics_of(lines: Iterable[Line], n_items: int, coverage: Coverage) -> pa.Ta
 def at_ranks(question: Question, n_items: int) -> Question:
     """Give the same question with a rank for every share of the list."""
     ranks = ((cutoff, cutoff.rank_in(n_items)) for cutoff in question.cutoffs)
-    return replace(question, cutoffs=tuple(one if at is None else Cutoff("rank", at) for one, at in ranks))
+    return replace(question, cutoffs=tuple(cutoff if at is None else Cutoff("rank", at) for cutoff, at in ranks))
 
 
-def _named(question: Question) -> tuple[str, str]:
+def _metric_and_argument(question: Question) -> tuple[str, str]:
     """Name of a measure, and its argument, as metrics.parquet has them."""
     cutoff, metric = question.cutoff, "rank" if question.metric == CUT else question.metric
     if cutoff is None:

@@ -16,14 +16,14 @@ from streameval.text import escaped
 _WIDTH, _HEIGHT, _MOST = 430, 170, 400  # of a picture, in pixels; and points of a path
 
 
-def page(name: str, found: Result, said: Text, title: str | None = None) -> str:
+def page(name: str, result: Result, text: Text, title: str | None = None) -> str:
     """Draw the answer, the path to it, and what a next round would bring."""
-    questions, more = " ".join(map(posed_as, found.summary["questions"])), forecast_sentence(found.summary)
-    remarks = [remark for remark in said.remarks if remark != more]
-    answers = Section("Answers", table=said.table, kind=STACKED, label="Answers", remarks=remarks)
-    lead = [highlight(said.headline), paragraph(" ".join(filter(None, (said.promise, more))))]
-    sections, facts = [*evidence(found.tables["evidence"]), answers], {**found.summary, "asked": ""}
-    return study_page(found, title, (name, f"{name}: {questions}"), lead, sections, facts)
+    questions, more = " ".join(map(posed_as, result.summary["questions"])), forecast_sentence(result.summary)
+    remarks = [remark for remark in text.remarks if remark != more]
+    answers = Section("Answers", table=text.table, kind=STACKED, label="Answers", remarks=remarks)
+    lead = [highlight(text.headline), paragraph(" ".join(filter(None, (text.promise, more))))]
+    sections, facts = [*evidence(result.tables["evidence"]), answers], {**result.summary, "asked": ""}
+    return study_page(result, title, (name, f"{name}: {questions}"), lead, sections, facts)
 
 
 def evidence(table: pa.Table) -> list[Section]:

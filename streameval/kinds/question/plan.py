@@ -54,8 +54,8 @@ def draw_round(ranking: object, asking: Asking, judge: Judge | None, request: Pl
         InputError: A question that no design answers, or not of this list; one that needs no label.
     """
     opened = request.open(ranking)
-    made = drawn_plan(opened, asking, judge, request)
-    return Drawn(made, opened, instead=_without_list(request.study.folder, asking))
+    plan = drawn_plan(opened, asking, judge, request)
+    return Drawn(plan, opened, instead=_without_list(request.study.folder, asking))
 
 
 def _without_list(study: str | os.PathLike[str], asking: Asking) -> str:
@@ -73,62 +73,64 @@ def drawn_plan(
     Args:
         number: Of the question, among those of a study that hold together.
     """
-    known, seed = request.known_labels.items, request.drawing_seed
+    known_items, seed = request.known_labels.items, request.drawing_seed
     typed, asking = asking.confidence, asking.of_several(number)
-    setting = setting_of(asking, opened.n_items, opened, known, seed)
+    setting = setting_of(asking, opened.n_items, opened, known_items, seed)
     if judge is not None:
-        said = ListOfJudge(opened, judge, known, seed, request.progress)
-        setting = replace(setting, judge=said)
+        judged_list = ListOfJudge(opened, judge, known_items, seed, request.progress)
+        setting = replace(setting, judge=judged_list)
     design = design_for(asking.asked, setting)
     drawn = next_drawn(design, design.start(), np.empty(0, np.int8), (asking.round, asking.budget, seed))
-    if not drawn.table.num_rows and not known.rank.size:
+    if not drawn.table.num_rows and not known_items.rank.size:
         what = " and ".join(map(str, asking.asked))
         raise InputError(f"{what}: no label is needed: every list of {opened.n_items:,} items gives the same answer")
     if not drawn.table.num_rows:
-        raise InputError(f"the labels that there are answer this already: {_told(design, drawn, asking)}")
+        raise InputError(f"the labels that there are answer this already: {_known_answers(design, drawn, asking)}")
     parameters = {"confidence": asking.confidence, "zone": asking.zone, "expect": asking.expect,
                   "round": asking.round, "budget": asking.budget,
                   **({"together": typed} if asking.together else {})}  # fmt: skip
     cutoffs = sorted({*setting.ranks.values()}) or [opened.n_items]
-    notes = {"questions": [str(one) for one in asking.asked], "cutoffs": cutoffs, "design": design.facts()}
-    made = Plan(
+    notes = {"questions": [str(question) for question in asking.asked], "cutoffs": cutoffs, "design": design.facts()}
+    plan = Plan(
         design.name, parameters, opened.n_items, seed, pa.table({"rank": pa.array([], pa.int64())}),
-        opened.description(), notes, located(opened), known=pa.table({"rank": known.rank, "label": known.label}),
+        opened.description(), notes, located(opened),
+        known=pa.table({"rank": known_items.rank, "label": known_items.label}),
         kind="question",
     )  # fmt: skip
-    return with_drawn(made if judge is None else said.kept_by(made), drawn)
+    return with_drawn(plan if judge is None else judged_list.kept_by(plan), drawn)
 
 
-def _told(design: QuestionDesign, drawn: DrawnItems, asking: Asking) -> str:
-    """Say what is answered without a label of its own."""
+def _known_answers(design: QuestionDesign, drawn: DrawnItems, asking: Asking) -> str:
+    """Write the sentence for questions that known labels already answer."""
     answer = design.answer(drawn, np.empty(0, np.int8))
     if answer.outcome == "open":
         return "nothing is left to ask, and they do not decide it"
     zone = _text(asking.zone)
-    return " ".join(answer_sentence(vars(one), zone) for one in answer.lines).removesuffix(".")
+    return " ".join(answer_sentence(vars(line), zone) for line in answer.lines).removesuffix(".")
 
 
 def setting_of(
-    asking: Asking, n_items: int, ranking: Ranking | None, known: KnownItems | None = None, seed: int = 0
+    asking: Asking, n_items: int, ranking: Ranking | None, known_items: KnownItems | None = None, seed: int = 0
 ) -> QuestionSetting:
     """Give what a question is planned for; without a ranking, where it is cut by a score is not known."""
-    ranks = {str(cutoff): _rank(ranking, n_items, cutoff) for one in asking.asked
-             if one.metric != CUT for cutoff in one.cutoffs}  # fmt: skip
-    return QuestionSetting(n_items, ranks, known or KnownItems.nothing(), str(asking.confidence), _text(asking.zone),
+    ranks = {str(cutoff): _rank(ranking, n_items, cutoff) for question in asking.asked
+             if question.metric != CUT for cutoff in question.cutoffs}  # fmt: skip
+    known_items = known_items or KnownItems.nothing()
+    return QuestionSetting(n_items, ranks, known_items, str(asking.confidence), _text(asking.zone),
                    _text(asking.expect), seed)  # fmt: skip
 
 
 def design_for(questions: tuple[Question, ...], setting: QuestionSetting) -> QuestionDesign:
     """Give the design that answers all of the questions."""
-    each = [one for one in designs().values() if one.uses_judge or setting.judge is None]
+    each = [design for design in designs().values() if design.uses_judge or setting.judge is None]
     for question in questions:
-        if not any(one.takes(question) for one in designs().values()):
-            raise InputError(f"{question}: no study can be planned for this", _asked_instead(question))
-        if not any(one.takes(question) for one in each):
+        if not any(design.takes(question) for design in designs().values()):
+            raise InputError(f"{question}: no study can be planned for this", _supported_instead(question))
+        if not any(design.takes(question) for design in each):
             raise InputError(f"{question}: a judge is of no use to this", "leave out --judge; it helps conditions")
-    for one in each:
-        if all(one.takes(question) for question in questions):
-            return one.plan(questions, setting)
+    for design in each:
+        if all(design.takes(question) for question in questions):
+            return design.plan(questions, setting)
     raise InputError(f"{' and '.join(map(str, questions))} are answered by different draws",
                      "plan one of them, and the other into the same study afterwards")  # fmt: skip
 
@@ -139,12 +141,12 @@ def is_asked(question: Question) -> bool:
     return fixed and any(one.takes(question) for one in designs().values())
 
 
-def _asked_instead(question: Question) -> str:
-    """Say what can be asked where this cannot: what has widths, and the condition nearest to one that has none."""
+def _supported_instead(question: Question) -> str:
+    """Suggest the supported questions closest to an unsupported one."""
     if question.metric in COMPARED:
         return "it compares two rankings: name the other one with --against"
     condition = replace(question, demand=Condition(">=", Decimal("0.8")))
-    if not isinstance(question.demand, Width) or not any(one.takes(condition) for one in designs().values()):
+    if not isinstance(question.demand, Width) or not any(design.takes(condition) for design in designs().values()):
         return _ASKED
     return (
         f'widths are answered of precision ("precision@1e4 within 0.03") and of the number of positives '
@@ -161,15 +163,15 @@ def with_drawn(plan: Plan, drawn: DrawnItems) -> Plan:
     return held.with_notes(state=dict(drawn.state))
 
 
-def posed(plan: Plan, known: KnownItems) -> tuple[QuestionDesign, DrawnItems]:
-    """Read the design that answers the question of a plan, and what was drawn of its order so far.
+def load_design(plan: Plan, known_items: KnownItems) -> tuple[QuestionDesign, DrawnItems]:
+    """Load the design and what was drawn so far from a plan.
 
     Args:
-        known: What it was planned with; its labels count as they are given here.
+        known_items: What it was planned with; its labels count as they are given here.
     """
     table = plan.table.drop_columns(["stratum"])
     table = table.rename_columns(["round" if name == "batch" else name for name in table.column_names])
-    design = read_design(plan.notes["design"], known)
+    design = read_design(plan.notes["design"], known_items)
     ahead = table.slice(0, 0).drop_columns(["round"]) if plan.ahead is None else plan.ahead
     if plan.judge_sample is not None:
         ahead = design.unasked(plan.judge_sample, plan.ranks)
@@ -245,9 +247,9 @@ class ListOfJudge:
         """Count the classes in ranges that end at these ranks, and put some of their items in order."""
         from streameval.slices.judge import class_order
 
-        found = class_order(self.ranking, self.judge, ends, self.known.rank, (KEPT, self.seed), self.progress)
+        ordered = class_order(self.ranking, self.judge, ends, self.known.rank, (KEPT, self.seed), self.progress)
         self.ends = ends
-        self.items = JudgedItems(found.items, self.judge.prior, found.of_ranks, found.first)
+        self.items = JudgedItems(ordered.items, self.judge.prior, ordered.of_ranks, ordered.first)
         return self.items
 
     def kept_by(self, plan: Plan) -> Plan:
@@ -258,6 +260,6 @@ class ListOfJudge:
         counts = pa.table({"stratum_last": np.repeat(self.ends, classes),
                            "judge_class": np.tile(np.arange(classes, dtype=np.int8), self.ends.size),
                            "items": self.items.items.reshape(-1)})  # fmt: skip
-        known = plan.known.append_column("judge_class", pa.array(self.items.known, pa.int8()))
-        made = replace(plan, judge_counts=counts, judge_sample=self.items.reserve, known=known)
-        return made.with_notes(judge={**self.judge.note(), "reserve": True})
+        known_table = plan.known.append_column("judge_class", pa.array(self.items.known, pa.int8()))
+        kept_plan = replace(plan, judge_counts=counts, judge_sample=self.items.reserve, known=known_table)
+        return kept_plan.with_notes(judge={**self.judge.note(), "reserve": True})

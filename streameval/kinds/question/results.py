@@ -18,7 +18,7 @@ from streameval.errors import InputError, StudyError
 from streameval.kinds.question.evaluate import at_ranks
 from streameval.kinds.question.page import page
 from streameval.kinds.question.plan import is_asked
-from streameval.kinds.question.says import forecast_sentence, standing, text
+from streameval.kinds.question.says import describe_standing, forecast_sentence, text
 from streameval.kinds.question.tree import known_now, state_of
 from streameval.kinds.results import Decision, StudyResult
 from streameval.questions import Condition, Outcome, Question, Width
@@ -55,9 +55,9 @@ class QuestionResult(StudyResult):
     def read(cls, folder: Path, summary: Mapping[str, Any]) -> Self:
         """Read them; a `StudyError` too where what was known to the question has other labels by now."""
         result, study = super().read(folder, summary), Study(folder)
-        if study.exists and (known := known_now(study, study.plan())).rank.size:
-            as_planned = replace(known, label=known.at_plan)
-            if summary.get("known_labels", state_of(as_planned)) != state_of(known):
+        if study.exists and (known_items := known_now(study, study.plan())).rank.size:
+            as_planned = replace(known_items, label=known_items.at_plan)
+            if summary.get("known_labels", state_of(as_planned)) != state_of(known_items):
                 raise StudyError(f"{folder}: labels that were known to it have changed since the results were written",
                                  EVALUATE)  # fmt: skip
         return result
@@ -74,11 +74,11 @@ class QuestionResult(StudyResult):
         """Say the answer, and with what probability it may be wrong."""
         return self.text().opening
 
-    def standing(self, study: str, name: str, plan: Plan | None, subject: str) -> Standing:
+    def describe_standing(self, study: str, name: str, plan: Plan | None, subject: str) -> Standing:
         """Say the answer so far, draw the path to it, and what to do next; without its plan there is none."""
         if plan is None:
             raise StudyError("the plan of this question is missing: plan.json is not there", "restore it")
-        return standing(self, plan, study, name)
+        return describe_standing(self, plan, study, name)
 
     def main_measures(self) -> list[str]:
         """Everything that was asked about."""
@@ -91,8 +91,8 @@ class QuestionResult(StudyResult):
             InputError: Another measure: its labels would be others.
         """
         bounds = None
-        for one in question.each():
-            wanted = str(at_ranks(one.measure, self.summary["n_items"]))
+        for part in question.each():
+            wanted = str(at_ranks(part.measure, self.summary["n_items"]))
             rows = (row for row in self.metrics.to_pylist()
                     if str(Question.of(measure_of(row["metric"], row["argument"]))) == wanted)  # fmt: skip
             bounds = bounds or next(map(Bounds.of_row, rows), None)
@@ -103,14 +103,14 @@ class QuestionResult(StudyResult):
             return counted
         if bounds:
             return bounds
-        asked = ", ".join(self.summary["questions"])
-        raise InputError(f"this study asks about {asked}; {question.measure} needs labels of its own",
+        questions = ", ".join(self.summary["questions"])
+        raise InputError(f"this study asks about {questions}; {question.measure} needs labels of its own",
                          _asking(question, str(self.folder or "STUDY")))  # fmt: skip
 
     def conditions(self) -> tuple[Question, ...]:
         """The conditions that a study was planned for; an `InputError` where it was planned for none."""
         questions = [Question.of(row["question"]) for row in self.tables["answers"].to_pylist()]
-        conditions = tuple(one for one in questions if isinstance(one.demand, Condition))
+        conditions = tuple(question for question in questions if isinstance(question.demand, Condition))
         if not conditions:
             study, met = str(self.folder or "STUDY"), met_condition(self)
             raise InputError(
@@ -119,7 +119,7 @@ class QuestionResult(StudyResult):
             )
         return conditions
 
-    def decided(self, question: Question, bounds: Bounds) -> Decision:
+    def decide(self, question: Question, bounds: Bounds) -> Decision:
         """Say what became of a condition that was planned, or that follows from what is claimed of one."""
         for row in self.tables["answers"].to_pylist():
             if row["question"] == str(question):
@@ -130,7 +130,7 @@ class QuestionResult(StudyResult):
                 labels = self.summary["account"]["labelled"] + more if more else None
                 return Decision(outcome, labels, forecast_sentence(self.summary).rstrip("."))
         follows = _outcome_by(self.bounds(question), cast(Condition, question.demand))
-        return super().decided(question, bounds) if follows == "inconclusive" else Decision(follows, None, "")
+        return super().decide(question, bounds) if follows == "inconclusive" else Decision(follows, None, "")
 
     def to_decide(self, folder: Study, labels: int, why: str) -> NextStep:
         """Choose what hands out the next round."""
@@ -140,10 +140,10 @@ class QuestionResult(StudyResult):
         """Give the items above the deepest rank that was proven."""
         from streameval.kinds.question.cut import front
 
-        found = front(folder, self, target, ranking)
+        result = front(folder, self, target, ranking)
         if options:
             raise InputError(f"{flag(next(iter(options)))} is for a study of a curve", "leave it out")
-        return found
+        return result
 
 
 def _asking(question: Question, study: str) -> str:
@@ -152,29 +152,29 @@ def _asking(question: Question, study: str) -> str:
     demands: list[Condition | Width] = (
         [question.demand] if question.demand else [width, Condition(">=", Decimal("0.8"))]
     )
-    for example in (replace(question, demand=one) for one in demands):
+    for example in (replace(question, demand=demand) for demand in demands):
         if is_asked(example):
             return shlex.join(["streameval", "plan", "--study", study, "--for", str(example)])
     return (f"no question asks for {question.measure}; a curve (`streameval plan` without --for) tells what else there "
             "is of one list, and a comparison (--against) the gain of two")  # fmt: skip
 
 
-def _counted_bounds(found: Result, question: Question) -> Bounds | None:
+def _counted_bounds(result: Result, question: Question) -> Bounds | None:
     """The least and the most that a measure at a fixed rank can be by the labels that there are; None of any other."""
-    n_items, cutoff, total = found.summary["n_items"], question.cutoff, question.metric == "positives"
+    n_items, cutoff, total = result.summary["n_items"], question.cutoff, question.metric == "positives"
     rank = n_items if cutoff is None else cutoff.rank_in(n_items)
-    if found.folder is None or rank is None or not 1 <= rank <= n_items or (cutoff is None) != total:
+    if result.folder is None or rank is None or not 1 <= rank <= n_items or (cutoff is None) != total:
         return None
     if not total and question.metric not in METRICS:
         return None
-    labels = found.tables["labels"]
-    given = labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
-    study = Study(found.folder)
-    facts = LabelFacts.of(n_items, known_now(study, study.plan()), labels.column("rank").to_numpy(), given)
+    labels = result.tables["labels"]
+    answers = labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
+    study = Study(result.folder)
+    facts = LabelFacts.of(n_items, known_now(study, study.plan()), labels.column("rank").to_numpy(), answers)
     (least, most), (fewest, all_) = facts.positives(int(rank)), facts.positives(n_items)
     if total:
         return Bounds(fewest, math.nan, all_)
-    ranks, low, high = (np.array([one], np.float64) for one in (rank, least, most))
+    ranks, low, high = (np.array([number], np.float64) for number in (rank, least, most))
     lower, upper = bounds_at(Known(ranks, low, high, fewest, all_, n_items, 0.0, 0.0), question.metric)
     return Bounds(float(lower[0]), float(lower[0]) if lower[0] == upper[0] else math.nan, float(upper[0]))
 

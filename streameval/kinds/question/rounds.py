@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from streameval.errors import StudyError
 from streameval.kernels.sorted_sets import isin, setdiff1d, unique
-from streameval.kinds.question.plan import next_drawn, posed, with_drawn
+from streameval.kinds.question.plan import load_design, next_drawn, with_drawn
 from streameval.kinds.question.tree import known_now
 from streameval.kinds.tasks import PlannedTasks
 from streameval.parquet.own_tables import read_table
@@ -30,7 +30,7 @@ _OURS = ("stratum", "draw_weight", "se_task")
 
 def is_answered(folder: Study, plan: Plan) -> bool:
     """Tell whether the labels that there are decide every question."""
-    design, drawn = posed(plan, known_now(folder, plan))
+    design, drawn = load_design(plan, known_now(folder, plan))
     return design.answer(drawn, recount(folder, plan).labels.label).outcome != "open"
 
 
@@ -48,7 +48,7 @@ class RoundTasks(PlannedTasks):
         tallied = recount(folder, plan)
         if not tallied.answered.all():
             return plan
-        design, drawn = posed(plan, known_now(folder, plan))
+        design, drawn = load_design(plan, known_now(folder, plan))
         how = plan.parameters["round"], plan.parameters["budget"], plan.seed
         more = next_drawn(design, drawn, tallied.labels.label, how)
         if more is drawn:
@@ -57,7 +57,7 @@ class RoundTasks(PlannedTasks):
         folder.grow_plan(grown)
         return grown
 
-    def answered(self, folder: Study, plan: Plan) -> bool:
+    def is_answered(self, folder: Study, plan: Plan) -> bool:
         """Tell whether nothing that was asked is open; computed without writing anything."""
         return is_answered(folder, plan)
 
@@ -87,7 +87,7 @@ class RoundTasks(PlannedTasks):
             how: Columns, who is told how many rows were read, and the scans that the study keeps.
         """
         names, progress, scans = how
-        there = _there(folder, plan, names)
+        there = _items_read(folder, plan, names)
         ahead = np.empty(0, np.int64) if plan.ahead is None else plan.ahead.column("rank").to_numpy()
         wanted = unique(plan.ranks, ahead)
         missing = wanted if there is None else setdiff1d(wanted, there.column("rank").to_numpy())
@@ -106,7 +106,7 @@ class RoundTasks(PlannedTasks):
         return replace(read, table=table, tied_ranks=ties, thresholds=thresholds)
 
 
-def _there(folder: Study, plan: Plan, names: Sequence[str]) -> pa.Table | None:
+def _items_read(folder: Study, plan: Plan, names: Sequence[str]) -> pa.Table | None:
     """Items that were read for rounds before, with at least these columns: `rank`, `score`, then those."""
     tables: list[pa.Table] = []
     for name in ("selection.parquet", _AHEAD):
@@ -117,14 +117,14 @@ def _there(folder: Study, plan: Plan, names: Sequence[str]) -> pa.Table | None:
         columns: Any = file.facts.get("columns")
         if file.facts.get("plan_id") not in plan.study_ids or not {*names} <= {*(columns or ())}:
             continue
-        items = file.table.drop_columns([one for one in _OURS if one in file.table.column_names])
+        items = file.table.drop_columns([column for column in _OURS if column in file.table.column_names])
         first = items.num_columns - len(columns)
         place = {column: at for at, column in enumerate(columns, first)}
-        tables.append(items.select([*range(first), *(place[one] for one in names)]))
+        tables.append(items.select([*range(first), *(place[column] for column in names)]))
     if not tables:
         return None
-    found = pa.concat_tables([tables[0], *(one.rename_columns(tables[0].column_names) for one in tables[1:])])
-    return found.take(pa.array(np.unique(found.column("rank").to_numpy(), return_index=True)[1]))
+    joined = pa.concat_tables([tables[0], *(table.rename_columns(tables[0].column_names) for table in tables[1:])])
+    return joined.take(pa.array(np.unique(joined.column("rank").to_numpy(), return_index=True)[1]))
 
 
 def _thresholds(folder: Study, plan: Plan) -> pa.Table | None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from streameval.judges.classes import classes_sentence
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.first_rule import late_known_sentences, late_rule_sentence
-from streameval.labelling.unlabelled import unlabelled
+from streameval.labelling.unlabelled import count_unlabelled
 from streameval.questions import CUT, Condition, Question
 from streameval.questions.cutoffs import Cutoff, plain
 from streameval.questions.printed import UNKNOWN, value_text
@@ -42,7 +42,7 @@ def posed_as(text: str) -> str:
     """
     question = Question.of(text)
     if is_cut(question):
-        return f"How deep can the list be cut with a precision of {_wanted(question)}?"
+        return f"How deep can the list be cut with a precision of {_wanted_text(question)}?"
     if isinstance(question.demand, Condition):
         return f"Is {subject(question)} {_IS[question.demand.operator]} {_amount(question)}?"
     return f"What is {subject(question)}, {question.demand}?"
@@ -53,8 +53,8 @@ def is_cut(question: Question) -> bool:
     return question.metric == CUT
 
 
-def _wanted(question: Question) -> str:
-    return plain(next(one.value for one in question.cutoffs))  # type: ignore[arg-type]  # a precision is a decimal
+def _wanted_text(question: Question) -> str:
+    return plain(next(cutoff.value for cutoff in question.cutoffs))  # type: ignore[arg-type]  # a precision is a decimal
 
 
 def _amount(question: Question) -> str:
@@ -68,10 +68,10 @@ def subject(question: Question) -> str:
     name = {"positives": "number of positives"}.get(question.metric, question.metric)
     if not question.cutoffs:
         return f"the {name}"
-    return f"the {name} of {' and of '.join(map(_of, question.cutoffs))}"
+    return f"the {name} of {' and of '.join(map(_of_cutoff, question.cutoffs))}"
 
 
-def _of(cutoff: Cutoff) -> str:
+def _of_cutoff(cutoff: Cutoff) -> str:
     if cutoff.kind == "score":
         return f"the items of score {cutoff.value} or better"
     if cutoff.kind == "share":
@@ -96,8 +96,8 @@ def answer_sentence(row: Mapping[str, Any], zone: str | None, name: str = "") ->
     if not isinstance(question.demand, Condition):
         return _width_sentence(question, row)
     if row["outcome"] == "open":
-        return f"Not decided yet{name and f', {name}'}: {_counted(row)}."
-    after = f"after {_counted(row)}"
+        return f"Not decided yet{name and f', {name}'}: {_label_counts(row)}."
+    after = f"after {_label_counts(row)}"
     passed, operator = row["outcome"] == "pass", question.demand.operator
     says = f"{(_IS if passed else _IS_NOT)[operator]} {_amount(question)}"
     if passed and zone is not None:
@@ -105,10 +105,10 @@ def answer_sentence(row: Mapping[str, Any], zone: str | None, name: str = "") ->
     return f"{'Yes' if passed else 'No'}: {subject(question)} is {says}, {after}."
 
 
-def _counted(row: Mapping[str, Any]) -> str:
+def _label_counts(row: Mapping[str, Any]) -> str:
     """Labels that an answer is of, and items that were known before and count as well.
 
-    >>> _counted({"labels": 50, "positives": 38, "known": 1, "known_positives": 0})
+    >>> _label_counts({"labels": 50, "positives": 38, "known": 1, "known_positives": 0})
     '50 labels (38 positive) and 1 item known before (0 positive)'
     """
     labels = f"{number_of(row['labels'], 'label')} ({row['positives']:,} positive)"
@@ -129,7 +129,7 @@ def _width_sentence(question: Question, row: Mapping[str, Any]) -> str:
     first = subject(question)
     first = f"{first[0].upper()}{first[1:]}"
     if low == high == UNKNOWN:
-        return f"{first} has no bounds yet, after {_counted(row)}.{middle}"
+        return f"{first} has no bounds yet, after {_label_counts(row)}.{middle}"
     return f"{first} is {low} to {high}{so_far}.{middle}"
 
 
@@ -140,12 +140,12 @@ def shown_values(row: Mapping[str, Any]) -> list[str]:
 
 
 def _cut_sentence(question: Question, row: Mapping[str, Any]) -> str:
-    lower, labels = row["lower"], _counted(row)
+    lower, labels = row["lower"], _label_counts(row)
     if row["upper"] == 0:
-        return f"No rank has a precision of {_wanted(question)}, as {labels} show."
+        return f"No rank has a precision of {_wanted_text(question)}, as {labels} show."
     if not lower:
-        return f"No rank is proven to have a precision of {_wanted(question)} yet, after {labels}."
-    return (f"The first {int(lower):,} items have a precision of at least {_wanted(question)}, after {labels}. "
+        return f"No rank is proven to have a precision of {_wanted_text(question)} yet, after {labels}."
+    return (f"The first {int(lower):,} items have a precision of at least {_wanted_text(question)}, after {labels}. "
             "No deeper rank is proven.")  # fmt: skip
 
 
@@ -176,54 +176,54 @@ def counted_lines(plan: Plan) -> Iterator[str]:
     for test in plan.notes["design"].get("tests", ()):
         question, rank, least = Question.of(test["question"]), test["rank"], test["needed"][1]
         whole = cast(Condition, question.demand).value * rank % 1 == 0
-        if not (whole and all(one.kind == "rank" for one in question.cutoffs)):
+        if not (whole and all(cutoff.kind == "rank" for cutoff in question.cutoffs)):
             of = f"at least {least:,}" if test["counted"] else f"at most {rank - least:,}"
             yield f"{question}: {of} of {number_of(rank, 'item')}."
 
 
-def known_lines(plan: Plan, known: KnownItems) -> Iterator[str]:
+def known_lines(plan: Plan, known_items: KnownItems) -> Iterator[str]:
     """Say which labels there were before, and how they count.
 
     Args:
-        known: With the labels that these items have now.
+        known_items: With the labels that these items have now.
     """
-    if many := known.rank.size:
+    if many := known_items.rank.size:
         they = (
             "was answered before: its label counts, and it is"
             if many == 1
             else "were answered before: their labels count, and they are"
         )
         yield f"{number_of(many, 'item')} {they} not asked again."
-    yield from changed_lines(many, known.n_changed)
+    yield from changed_lines(many, known_items.n_changed)
     if plan.judge_sample is not None:
         yield classes_sentence(plan)
         yield f"Only {plan.judge_sample.num_rows:,} items, which were put in order, can be asked for."
 
 
-def changed_lines(known: int, changed: int) -> Iterator[str]:
+def changed_lines(n_known: int, changed: int) -> Iterator[str]:
     """Say how many of the items that were known when a question was planned have other labels now."""
     if changed:
         have = "have" if changed > 1 else "has"
-        yield (f"Of {number_of(known, 'item')} known when this was planned, {changed:,} {have} another label now, or "
+        yield (f"Of {number_of(n_known, 'item')} known when this was planned, {changed:,} {have} another label now, or "
                "none. The labels of now count.")  # fmt: skip
 
 
-def promise(found: Result) -> str:
+def promise(result: Result) -> str:
     """Say what holds of the answer, and with what probability."""
-    zone = found.summary["parameters"]["zone"]
-    rows = found.tables["answers"].to_pylist()
-    rest = " All of it holds together." if found.summary["claim"]["coverage"] == "simultaneous" else _APART
+    zone = result.summary["parameters"]["zone"]
+    rows = result.tables["answers"].to_pylist()
+    rest = " All of it holds together." if result.summary["claim"]["coverage"] == "simultaneous" else _APART
     rest = (rest if len(rows) > 1 else "") + (
         f" Yes also covers what misses the threshold by less than the zone of {zone}." if zone else ""
     )
     undecided = all(row["outcome"] == "open" and (is_condition(row) or row["lower"] is None) for row in rows)
-    if several := found.summary.get("together", found.summary["parameters"].get("together")):
+    if several := result.summary.get("together", result.summary["parameters"].get("together")):
         rest += f" All questions of this study that were asked together hold at once with probability {several}."
     what = "An answer is wrong" if undecided else "Wrong"
-    said = f"{what} {seldom(found.summary['claim']['confidence'])}{found.claim.if_right}.{rest}"
-    late = late_rule_sentence(found.summary), *late_known_sentences(found.summary.get("known_by_late_rules"))
-    said = " ".join(filter(None, (said, *late)))
-    return f"{said} {found.caution}".rstrip()
+    sentence = f"{what} {seldom(result.summary['claim']['confidence'])}{result.claim.if_right}.{rest}"
+    late = late_rule_sentence(result.summary), *late_known_sentences(result.summary.get("known_by_late_rules"))
+    sentence = " ".join(filter(None, (sentence, *late)))
+    return f"{sentence} {result.caution}".rstrip()
 
 
 def path_lines(evidence: pa.Table) -> Iterator[str]:
@@ -248,9 +248,9 @@ def _bar(rows: Sequence[Mapping[str, Any]], at: int) -> str:
     return "#" * round(_WIDE * min(max(share, 0.0), 1.0)) if share == share else ""
 
 
-def text(found: Result, plan: Plan | None = None, study: str = "STUDY") -> Text:
+def text(result: Result, plan: Plan | None = None, study: str = "STUDY") -> Text:
     """Say the answer, the bounds that it gives, and what more labels would bring."""
-    rows = found.tables["answers"].to_pylist()
+    rows = result.tables["answers"].to_pylist()
     counts = {"labels": "labels", "positive": "positives"}
     if any(row.get("known") for row in rows):
         counts |= {"known before": "known", "positive of these": "known_positives"}
@@ -259,57 +259,60 @@ def text(found: Result, plan: Plan | None = None, study: str = "STUDY") -> Text:
         [[row["question"], row["outcome"], *(f"{row[name]:,}" for name in counts.values()), *shown_values(row)]
          for row in rows],
     )  # fmt: skip
-    remarks = [*_changes(found), *_estimated_from(found), forecast_sentence(found.summary), *_account(found)]
-    following = NOTHING if plan is None else after_answers(plan, found, study)
-    return Text(verdict(found), promise(found), table, [one for one in remarks if one], following)
+    remarks = [*_changes(result), *_estimated_from(result), forecast_sentence(result.summary), *_account(result)]
+    following = NOTHING if plan is None else after_answers(plan, result, study)
+    return Text(verdict(result), promise(result), table, [remark for remark in remarks if remark], following)
 
 
-def standing(found: Result, plan: Plan, study: str, name: str) -> Standing:
+def describe_standing(result: Result, plan: Plan, study: str, name: str) -> Standing:
     """Say the answer so far, draw the path to it, and what to do next."""
-    account, rounds, said = found.summary["account"], found.summary["rounds"], text(found, plan, study)
-    asked = " ".join(map(posed_as, plan.questions))
-    labels = f"{number_of(account['labelled'], 'label')} in {number_of(rounds, 'round')}{_afterwards(found)}"
-    head = f"{name}: {asked} {labels}."
-    more = forecast_sentence(found.summary)
-    facts = {"n_items": plan.n_items, "claim": found.summary["claim"], "outcome": found.summary["outcome"],
-             "planned": account["planned"], "labelled": account["labelled"], "more": found.summary["more"]}  # fmt: skip
-    values = (said.promise, *_changes(found), *path_lines(found.tables["evidence"]), *[more] * bool(more),
-              *_account(found))  # fmt: skip
-    return Standing(study, "evaluated", head, said.headline, values, *said.next_step, facts=facts)
+    account, rounds, result_text = result.summary["account"], result.summary["rounds"], text(result, plan, study)
+    question = " ".join(map(posed_as, plan.questions))
+    labels = f"{number_of(account['labelled'], 'label')} in {number_of(rounds, 'round')}{_afterwards(result)}"
+    head = f"{name}: {question} {labels}."
+    more = forecast_sentence(result.summary)
+    facts = {"n_items": plan.n_items, "claim": result.summary["claim"], "outcome": result.summary["outcome"],
+             "planned": account["planned"], "labelled": account["labelled"],
+              "more": result.summary["more"]}  # fmt: skip
+    values = (result_text.promise, *_changes(result), *path_lines(result.tables["evidence"]), *[more] * bool(more),
+              *_account(result))  # fmt: skip
+    return Standing(study, "evaluated", head, result_text.headline, values, *result_text.next_step, facts=facts)
 
 
 _OF_ALL = {"pass": "Yes: all of them hold. ", "fail": "No: not all of them hold. ", "open": ""}
 
 
-def verdict(found: Result) -> str:
+def verdict(result: Result) -> str:
     """The answer in a sentence; of several questions, a sentence each."""
-    zone = found.summary["parameters"]["zone"]
-    rows = found.tables["answers"].to_pylist()
+    zone = result.summary["parameters"]["zone"]
+    rows = result.tables["answers"].to_pylist()
     several = len(rows) > 1
-    of_all = _OF_ALL[found.summary["outcome"]] if several and all(map(is_condition, rows)) else ""
+    of_all = _OF_ALL[result.summary["outcome"]] if several and all(map(is_condition, rows)) else ""
     return of_all + answers_told(rows, zone)
 
 
-def _estimated_from(found: Result) -> list[str]:
+def _estimated_from(result: Result) -> list[str]:
     """Say which labels the estimate is of, where labels came after those that decided."""
-    first, account = found.tables["answers"].to_pylist()[0], found.summary["account"]
-    after = _n_afterwards(found)
+    first, account = result.tables["answers"].to_pylist()[0], result.summary["account"]
+    after = _n_afterwards(result)
     if not after:
         return []
-    known = first.get("known") or 0
-    also = f", and of {number_of(known, 'item')} known before ({first['known_positives']:,} positive)" if known else ""
+    n_known = first.get("known") or 0
+    also = (
+        f", and of {number_of(n_known, 'item')} known before ({first['known_positives']:,} positive)" if n_known else ""
+    )
     return [f"{number_of(first['labels'], 'label')} decided it. The estimate is of {account['labelled']:,} "
             f"({account['positive']:,} positive), with the {after:,} that came after{also}."]  # fmt: skip
 
 
-def _changes(found: Result) -> list[str]:
+def _changes(result: Result) -> list[str]:
     """Say what was said before and is not any more, and what became of known labels."""
-    known = changed_lines(found.summary["known"], found.summary.get("known_changed", 0))
-    return [*_withdrawn(found), *known]
+    changes = changed_lines(result.summary["known"], result.summary.get("known_changed", 0))
+    return [*_withdrawn(result), *changes]
 
 
-def _withdrawn(found: Result) -> list[str]:
-    before, because = found.summary["withdrawn"], found.summary.get("withdrawn_because")
+def _withdrawn(result: Result) -> list[str]:
+    before, because = result.summary["withdrawn"], result.summary.get("withdrawn_because")
     if before is None:
         return []
     if isinstance(before, int):
@@ -326,20 +329,20 @@ _WHY = {
 }
 
 
-def _account(found: Result) -> list[str]:
-    account = found.summary["account"]
-    without = unlabelled(account)
+def _account(result: Result) -> list[str]:
+    account = result.summary["account"]
+    without = count_unlabelled(account)
     silent = without["skipped"] + without["undecided"]
     kinds = ((without["skipped"], "skipped"),
              (without["undecided"], "undecided, as their answers tie or contradict each other"))  # fmt: skip
     what = [f"{number_of(many, 'item')} {'was' if many == 1 else 'were'} {how}" for many, how in kinds if many]
-    costs = _cost(found.summary.get("missing_cost"), found.summary.get("without_missing"))
+    costs = _cost(result.summary.get("missing_cost"), result.summary.get("without_missing"))
     counts = "it counts" if silent == 1 else "they count"
     return [f"{', and '.join(what)}: {counts} as what is worst for each side.{costs}"] if silent else []
 
 
 def _cost(labels: int | None, without: int | None) -> str:
-    """Say what it costs that items have no label: so many more, or that there is no saying how many."""
+    """Say how many extra labels are needed because some items are unlabelled."""
     if labels:
         return f" That costs about {number_of(labels, 'label')}."
     if without is None:
@@ -348,26 +351,26 @@ def _cost(labels: int | None, without: int | None) -> str:
     return f" While so many are, it may never be decided; if they were like the others, {then}."
 
 
-def _afterwards(found: Result) -> str:
+def _afterwards(result: Result) -> str:
     """Say how many labels came after those that decided, or are of items that a width at a rank is not about."""
-    if more := _n_afterwards(found):
+    if more := _n_afterwards(result):
         return f", {more:,} of them after it was decided"
-    below = _n_below(found)
+    below = _n_below(result)
     return f", {below:,} of them below the cutoff: they told how many it takes" if below else ""
 
 
-def _n_below(found: Result) -> int:
+def _n_below(result: Result) -> int:
     """Count labels of the pilot that lie below the one rank at which a precision is asked for to a width."""
-    first, *others = found.tables["answers"].to_pylist()
+    first, *others = result.tables["answers"].to_pylist()
     question = Question.of(first["question"])
     if others or not question.cutoffs or is_condition(first) or is_cut(question):
         return 0
-    return int(max(0, found.summary["account"]["labelled"] - first["labels"]))
+    return int(max(0, result.summary["account"]["labelled"] - first["labels"]))
 
 
-def _n_afterwards(found: Result) -> int:
+def _n_afterwards(result: Result) -> int:
     """Count labels that came after those that decided: a round is asked whole, and tasks are out with people."""
-    first, *others = found.tables["answers"].to_pylist()
-    if others or not is_condition(first) or found.summary["outcome"] == "open":
+    first, *others = result.tables["answers"].to_pylist()
+    if others or not is_condition(first) or result.summary["outcome"] == "open":
         return 0  # which labels decided all of several conditions, no line says
-    return int(max(0, found.summary["account"]["labelled"] - first["labels"]))
+    return int(max(0, result.summary["account"]["labelled"] - first["labels"]))

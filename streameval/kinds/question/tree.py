@@ -51,8 +51,8 @@ def new_place(folder: Study) -> Path:
 
 
 def _number(place: Path) -> int:
-    found = _FOLDER.fullmatch(place.name)
-    return int(found[1]) if found else 0
+    match = _FOLDER.fullmatch(place.name)
+    return int(match[1]) if match else 0
 
 
 def root_of(folder: Study) -> Study:
@@ -80,13 +80,13 @@ def known_in(tree: Sequence[tuple[Path, Plan]], count: Count = recount) -> Known
     Where two studies have an answer of one item, that of the first counts. What a question was told is known counts by
     the answers that there are of it now; only what the root knew has no others.
     """
-    known = known_of(tree[0][1])
-    parts = [(known.rank, known.label), *(_answered(Study(place), plan, count) for place, plan in tree)]
+    at_start = known_of(tree[0][1])
+    parts = [(at_start.rank, at_start.label), *(_answered_items(Study(place), plan, count) for place, plan in tree)]
     ranks, first = np.unique(np.concatenate([rank for rank, _ in parts]), return_index=True)
     return KnownItems(ranks, np.concatenate([label for _, label in parts])[first])
 
 
-def _answered(folder: Study, plan: Plan, count: Count) -> tuple[Int64Array, Int8Array]:
+def _answered_items(folder: Study, plan: Plan, count: Count) -> tuple[Int64Array, Int8Array]:
     if not folder.labels.folder.exists():
         return np.empty(0, np.int64), np.empty(0, np.int8)
     tallied = count(folder, plan)
@@ -98,17 +98,21 @@ def known_now(folder: Study, plan: Plan, count: Count = recount) -> KnownItems:
 
     As planned where it lies alone, and where it was handed on without any votes, which results stand without.
     """
-    known, root = known_of(plan), root_of(folder)
-    if not known.rank.size or root.folder == folder.folder:
-        return known
+    planned_items, root = known_of(plan), root_of(folder)
+    if not planned_items.rank.size or root.folder == folder.folder:
+        return planned_items
     tree = tree_of(root)
     if not any(Study(place).labels.folder.exists() for place, _ in tree):
-        return known
-    found = known_in(tree, count)
-    label = np.full(known.rank.size, -1, np.int8)
-    there = isin(known.rank, found.rank)
-    label[there] = found.label[np.searchsorted(found.rank, known.rank[there])]
-    return known if np.array_equal(label, known.label) else replace(known, label=label, planned=known.label)
+        return planned_items
+    current = known_in(tree, count)
+    label = np.full(planned_items.rank.size, -1, np.int8)
+    there = isin(planned_items.rank, current.rank)
+    label[there] = current.label[np.searchsorted(current.rank, planned_items.rank[there])]
+    return (
+        planned_items
+        if np.array_equal(label, planned_items.label)
+        else replace(planned_items, label=label, planned=planned_items.label)
+    )
 
 
 def late_rules(folder: Study, plan: Plan) -> list[dict[str, Any]]:
@@ -117,11 +121,11 @@ def late_rules(folder: Study, plan: Plan) -> list[dict[str, Any]]:
     Returns:
         Of each `study`, its folder, and `rule` and `first`: the rule now, and the first under which it had labels.
     """
-    late, known = [], known_of(plan).rank
-    for place, other in tree_of(root_of(folder)) if known.size else ():
+    late, known_ranks = [], known_of(plan).rank
+    for place, other in tree_of(root_of(folder)) if known_ranks.size else ():
         before = None if place.resolve() == folder.folder.resolve() else summary_before(Study(place), other)
         first, rule = first_rule(before), before and rule_of(before)
-        if first not in (None, rule) and isin(known, other.ranks).any():
+        if first not in (None, rule) and isin(known_ranks, other.ranks).any():
             late.append({"study": place.resolve().name, "rule": rule, "first": first})
     return late
 
@@ -131,18 +135,18 @@ def whose_known(folder: Study, plan: Plan) -> tuple[str, str]:
 
     Those of the first study of the tree that gave some of them and is not about the truth.
     """
-    known, root = known_of(plan).rank, root_of(folder)
-    for place, other in tree_of(root) if known.size and root.folder != folder.folder else ():
-        if place != folder.folder and Study(place).labels.folder.exists() and isin(known, other.ranks).any():
+    known_ranks, root = known_of(plan).rank, root_of(folder)
+    for place, other in tree_of(root) if known_ranks.size and root.folder != folder.folder else ():
+        if place != folder.folder and Study(place).labels.folder.exists() and isin(known_ranks, other.ranks).any():
             labels = recount(Study(place), other).labels
             if labels.about != TRUTH:
                 return labels.about, labels.why
     return TRUTH, ""
 
 
-def state_of(known: KnownItems) -> str:
+def state_of(known_items: KnownItems) -> str:
     """Sixteen hex digits that differ whenever known items have other labels."""
-    return sha256(known.label.tobytes()).hexdigest()[:16]
+    return sha256(known_items.label.tobytes()).hexdigest()[:16]
 
 
 def known_of(plan: Plan) -> KnownItems:

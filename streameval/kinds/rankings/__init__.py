@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.errors import InputError
-from streameval.kinds import Kind, part
+from streameval.kinds import Kind, import_later
 from streameval.per_query.options import PerRanking
 from streameval.text.options import flag
 
@@ -27,35 +27,37 @@ class LabelledRankings(Kind):
     answers = (*Kind.answers, "compare")
     asked_by: ClassVar = {"exact": "per"}
     options: ClassVar = {"exact": (PerRanking,)}
-    compared = part("streameval.kinds.rankings.comparison_page")
-    result = part("streameval.kinds.rankings.results:RankingsEvaluation")
+    compared = import_later("streameval.kinds.rankings.comparison_page")
+    result = import_later("streameval.kinds.rankings.results:RankingsEvaluation")
 
-    def asked(self, verb: str, given: Mapping[str, Any]) -> list[Any]:
+    def parse_options(self, verb: str, raw_options: Mapping[str, Any]) -> list[Any]:
         """Make the options of a verb; an `InputError` where no column names a ranking, or labels lie elsewhere."""
-        if "labels" in given and "per" in given:
+        if "labels" in raw_options and "per" in raw_options:
             raise InputError(
                 "--labels does not go with --per: labels are a column of the list, named by --label",
                 "judgements of a TREC run are joined to it by exact trec:RUN#QRELS --label relevance",
             )
-        made = super().asked(verb, given)
-        if not made[0].per:
-            name = next((name for name in given if name != "per"), None)
+        options = super().parse_options(verb, raw_options)
+        if not options[0].per:
+            name = next((name for name in raw_options if name != "per"), None)
             raise InputError(
                 f"{flag(name)} is for many rankings, and needs --per" if name else "--per names no column",
                 "name the columns of a ranking with --per",
             )
-        return made
+        return options
 
     def exact(
-        self, ranking: object, out: str | os.PathLike[str] | None, given: Mapping[str, Any], run: ExactRun
+        self, ranking: object, out: str | os.PathLike[str] | None, raw_options: Mapping[str, Any], run: ExactRun
     ) -> RankingsEvaluation:
         """Measure every ranking."""
-        from streameval.kinds.rankings.results import counted, with_names
+        from streameval.kinds.rankings.results import measure_rankings, with_names
 
-        (options,) = self.asked("exact", with_names(ranking, given, run))
-        return counted(ranking, options, run, None if out is None else partial(self._saved, Path(out)))
+        (options,) = self.parse_options("exact", with_names(ranking, raw_options, run))
+        return measure_rankings(
+            ranking, options, run, None if out is None else partial(self._evaluate_and_save, Path(out))
+        )
 
-    def _saved(
+    def _evaluate_and_save(
         self, folder: Path, identity: str, run: Callable[[SinkOpener | None], RankingsEvaluation]
     ) -> RankingsEvaluation:
         """Evaluate, and write each ranking as it is measured; evaluation.json last.

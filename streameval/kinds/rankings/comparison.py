@@ -74,12 +74,12 @@ class RankingsComparison(SideBySide):
 
 def compare_rankings(a: Path, b: Path, confidence: float) -> RankingsComparison:
     """Compare two results of many rankings; an `InputError` where they share no ranking or are not of one kind."""
-    sides = [_RankingsSide.of(path) for path in (a, b)]
+    sides = [_RankingsSide.read(path) for path in (a, b)]
     left, right = sides
     if left.per != right.per:
         raise InputError(f"{a} is per {', '.join(left.per)}, {b} per {', '.join(right.per)}", "compare like with like")
     left.refuse_other(right)
-    first, second = _shared(left.names(), right.names())
+    first, second = _shared_rows(left.names(), right.names())
     if not first.size:
         raise InputError(f"{a} and {b} have no ranking in common", "compare two systems on the same queries")
     relevant = [side.positives()[rows] for side, rows in zip(sides, (first, second), strict=True)]
@@ -111,7 +111,7 @@ class _RankingsSide:
     rows: Rows
 
     @staticmethod
-    def of(path: Path) -> _RankingsSide:
+    def read(path: Path) -> _RankingsSide:
         results = Study(path).results(RankingsEvaluation.read)
         rows = open_rows(str(path / "rankings.parquet"), RankingOptions())
         if rows.n_rows != results.summary["rankings"]:
@@ -128,7 +128,7 @@ class _RankingsSide:
 
     @property
     def optional(self) -> OptionalMeasures:
-        return OptionalMeasures.of(self.results.summary["parameters"].get("measures", ()))
+        return OptionalMeasures.parse(self.results.summary["parameters"].get("measures", ()))
 
     @property
     def size(self) -> int:
@@ -137,9 +137,9 @@ class _RankingsSide:
     def refuse_other(self, other: _RankingsSide) -> None:
         """Refuse metrics that do not mean the same on both sides."""
         for name in ("gain", "ties", "no_positives", "relevant"):
-            own, theirs = (side.results.summary["parameters"].get(name, ">=1") for side in (self, other))
-            if own != theirs:
-                raise InputError(f"{self.path} was evaluated with {flag(name)}={own}, {other.path} with {theirs}",
+            ours, theirs = (side.results.summary["parameters"].get(name, ">=1") for side in (self, other))
+            if ours != theirs:
+                raise InputError(f"{self.path} was evaluated with {flag(name)}={ours}, {other.path} with {theirs}",
                                  "evaluate both alike")  # fmt: skip
 
     @property
@@ -161,7 +161,10 @@ class _RankingsSide:
     def values(self, column: str) -> FloatArray:
         """Worst, expected and best value of each ranking, shape (rankings, 3); NaN where it is undefined."""
         names = [f"{column}_worst", column, f"{column}_best"]
-        parts = [np.stack([one.to_numpy() for one in table.columns], axis=1) for table in self._read(names)]
+        parts = [
+            np.stack([column_values.to_numpy() for column_values in table.columns], axis=1)
+            for table in self._read(names)
+        ]
         return np.concatenate(parts)
 
     def _read(self, names: list[str]) -> Iterator[pa.Table]:
@@ -169,10 +172,10 @@ class _RankingsSide:
             yield unit.read(names).select(names)
 
 
-def _shared(a: UInt64Array, b: UInt64Array) -> tuple[Int64Array, Int64Array]:
+def _shared_rows(a: UInt64Array, b: UInt64Array) -> tuple[Int64Array, Int64Array]:
     """Rows of the same rankings, in both."""
     pair = np.dtype([("low", "u8"), ("high", "u8")])
-    left, right = (np.ascontiguousarray(one).view(pair).ravel() for one in (a, b))
+    left, right = (np.ascontiguousarray(digests).view(pair).ravel() for digests in (a, b))
     _, first, second = np.intersect1d(left, right, assume_unique=True, return_indices=True)
     return first, second
 

@@ -1,4 +1,4 @@
-"""What a comparison of many rankings says, in sentences, as a picture and as a page."""
+"""Presentation of a comparison of many rankings: sentences, a picture and a page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streameval.kinds.curve.comparison_page import COLOURS, difference_number, names, plotted, side_labels
+from streameval.kinds.curve.comparison_page import COLOURS, difference_number, names, plot_writer, side_labels
 from streameval.kinds.rankings.comparison import RankingsComparison, compare_rankings
 from streameval.kinds.side_by_side import two
 from streameval.metrics.intervals import claim_at
@@ -29,53 +29,53 @@ def compare(paths: Sequence[Path], confidence: float) -> RankingsComparison:
     return compare_rankings(*two(paths), confidence)
 
 
-def save(found: RankingsComparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
+def save(comparison: RankingsComparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
     """Write the table into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
-        facts = {name: getattr(found, name) for name in _FACTS}
-        files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
+        facts = {name: getattr(comparison, name) for name in _FACTS}
+        files[out / "differences.parquet"] = atomic.parquet(comparison.differences, facts)
     if plot is not None:
-        files[plot] = plotted(plot, partial(page, found), partial(figure, found))
+        files[plot] = plot_writer(plot, partial(page, comparison), partial(figure, comparison))
     atomic.write_out(files, existing)
 
 
-def shared(found: RankingsComparison) -> str:
+def shared_sentence(comparison: RankingsComparison) -> str:
     """Say how many rankings are in both, and what was left out."""
-    only = (("a", found.only_a, "b"), ("b", found.only_b, "a"))
-    text = f"{number_of(found.rankings, 'ranking')} {'is' if found.rankings == 1 else 'are'} in both."
+    only = (("a", comparison.only_a, "b"), ("b", comparison.only_b, "a"))
+    text = f"{number_of(comparison.rankings, 'ranking')} {'is' if comparison.rankings == 1 else 'are'} in both."
     text += "".join(f" {count:,} that {name} alone has {'is' if count == 1 else 'are'} left out, which favours {other}."
                     for name, count, other in only if count)  # fmt: skip
-    if found.unlike:
+    if comparison.unlike:
         text += (
-            f" In {number_of(found.unlike, 'ranking')} a and b do not count the same number of positives, so only "
+            f" In {number_of(comparison.unlike, 'ranking')} a and b do not count the same number of positives, so only "
             "precision, success and reciprocal rank can be compared: evaluate --positives takes one table for both."
         )
     return text
 
 
-def meaning(found: RankingsComparison) -> str:
+def meaning(comparison: RankingsComparison) -> str:
     """Say what is exact, and what intervals are about."""
     return (
         "Means and differences are exact for these rankings; one is called higher where it is so in every order of "
-        f"tied items. From low to high, of the mean paired difference: {claim_at(found.confidence)} of many more."
+        f"tied items. From low to high, of the mean paired difference: {claim_at(comparison.confidence)} of many more."
     )
 
 
-def cells(found: RankingsComparison) -> list[list[str]]:
+def cells(comparison: RankingsComparison) -> list[list[str]]:
     """A line for each mean, under `HEAD`."""
     return [
         [measure_of(row["metric"], row["argument"]), *(difference_number(row[key], "-") for key in _NUMBERS),
          p_text(row["p_value"]), row["higher"] or "-", f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"]
-        for row in found.differences.to_pylist()
+        for row in comparison.differences.to_pylist()
     ]  # fmt: skip
 
 
-def page(found: RankingsComparison) -> str:
+def page(comparison: RankingsComparison) -> str:
     """Draw the report of a comparison: every mean difference, and who wins how often. It has no scripts."""
-    both, drawn = names(found.a, found.b), still(spec(figure(found)))
+    both, drawn = names(comparison.a, comparison.b), still(spec(figure(comparison)))
     title = f"{both[0]} and {both[1]} compared"
-    higher = found.differences.column("higher").to_pylist()
+    higher = comparison.differences.column("higher").to_pylist()
     verdict = "; ".join(
         f"{side} is higher in {higher.count(side)} of {number_of(len(higher), 'mean')}" for side in "ab"
     )
@@ -83,37 +83,37 @@ def page(found: RankingsComparison) -> str:
     label = escaped(f"Chart: mean paired differences of {both[0]} and {both[1]}. {about}")
     picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
     lead = [
-        *map(soft, (f"a: {found.a}", f"b: {found.b}", shared(found))),
+        *map(soft, (f"a: {comparison.a}", f"b: {comparison.b}", shared_sentence(comparison))),
         highlight(f"{verdict}, in every order of tied items."),
     ]
     return document(f"streameval: {title}", title, lead, [
-        Section("Differences", f"{about} {meaning(found)}", picture),
-        Section("All means", table=Columns(HEAD, cells(found)), label="All means"),
+        Section("Differences", f"{about} {meaning(comparison)}", picture),
+        Section("All means", table=Columns(HEAD, cells(comparison)), label="All means"),
     ])  # fmt: skip
 
 
-def figure(found: RankingsComparison) -> Spec:
+def figure(comparison: RankingsComparison) -> Spec:
     """Draw the mean difference of every metric, with its interval."""
-    labels = side_labels(found.a, found.b)
+    labels = side_labels(comparison.a, comparison.b)
     rows = [
         {"metric": measure_of(row["metric"], row["argument"]), "difference": row["estimate"],
          "low": row["low"], "high": row["high"], "higher": labels.get(row["higher"], _OPEN)}
-        for row in found.differences.to_pylist() if row["estimate"] is not None
+        for row in comparison.differences.to_pylist() if row["estimate"] is not None
     ]  # fmt: skip
     colours = dict(zip([*labels.values(), _OPEN], [*COLOURS, GREY], strict=True))
     return difference_chart(rows, colours, "a - b")
 
 
-def says(found: RankingsComparison) -> tuple[dict[str, Any], list[Paragraph]]:
+def describe(comparison: RankingsComparison) -> tuple[dict[str, Any], list[Paragraph]]:
     """Say how many rankings are compared, and the difference of every mean."""
-    facts = {name: getattr(found, name) for name in _FACTS}
+    facts = {name: getattr(comparison, name) for name in _FACTS}
     lines: list[Paragraph] = [
-        f"a: {found.a}",
-        f"b: {found.b}",
-        shared(found),
+        f"a: {comparison.a}",
+        f"b: {comparison.b}",
+        shared_sentence(comparison),
         "",
-        Columns(HEAD, cells(found)),
+        Columns(HEAD, cells(comparison)),
         "",
-        meaning(found),
+        meaning(comparison),
     ]
-    return {**facts, "differences": found.differences.to_pylist()}, lines
+    return {**facts, "differences": comparison.differences.to_pylist()}, lines

@@ -15,14 +15,14 @@ from streameval.study.database.writer import plain_database
 from streameval.study.results import Result
 
 
-def rankings_database(path: Path, found: Result, comments: Mapping[str, str]) -> Callable[[str], None]:
+def rankings_database(path: Path, result: Result, comments: Mapping[str, str]) -> Callable[[str], None]:
     """Give the writer of study.duckdb.
 
     Args:
         path: Of rankings.parquet: read part by part.
         comments: Of its tables, by name.
     """
-    rankings, summary = open_rows(str(path), RankingOptions()), found.summary
+    rankings, summary = open_rows(str(path), RankingOptions()), result.summary
     kept = ("evaluation_id", "version", "method", "rankings", "without_positives", "n_items", "positives", "misses")
     row = {**{name: summary.get(name) for name in kept}, "per": ", ".join(summary["per"]),
            "parameters": json.dumps(summary["parameters"]), "ranking": json.dumps(summary["ranking"])}  # fmt: skip
@@ -33,12 +33,12 @@ def rankings_database(path: Path, found: Result, comments: Mapping[str, str]) ->
         for unit in rankings.units(names[0]):
             yield from unit.read(names).select(names).cast(rankings.schema.remove_metadata()).to_batches()
 
-    def given() -> dict[str, Any]:
+    def tables() -> dict[str, Any]:
         reader = pa.RecordBatchReader.from_batches(rankings.schema.remove_metadata(), parts())
         return {
             "rankings": reader,
-            **{name: found.tables[name] for name in comments if name != "rankings"},
+            **{name: result.tables[name] for name in comments if name != "rankings"},
             "provenance": provenance,
         }
 
-    return plain_database(given, {**comments, "provenance": "One row: what was evaluated."})
+    return plain_database(tables, {**comments, "provenance": "One row: what was evaluated."})

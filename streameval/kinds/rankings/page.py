@@ -16,20 +16,25 @@ _WIDTH, _HEIGHT = 280, 90
 _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
 
 
-def render(name: str, found: Result, title: str | None = None) -> str:
+def render(name: str, result: Result, title: str | None = None) -> str:
     """Draw the means, how they are distributed, and who does badly."""
-    said = text(found)
-    sections = [Section("Means", table=said.table), *_distributions(found), _sizes(found), *_lowest(found.summary)]
-    lead = [highlight(said.promise), soft(said.headline)]
-    return study_page(found, title, (name, f"Rankings of {name}"), lead, sections)
+    result_text = text(result)
+    sections = [
+        Section("Means", table=result_text.table),
+        *_distributions(result),
+        _sizes(result),
+        *_lowest(result.summary),
+    ]
+    lead = [highlight(result_text.promise), soft(result_text.headline)]
+    return study_page(result, title, (name, f"Rankings of {name}"), lead, sections)
 
 
-def text(found: Result) -> Text:
+def text(result: Result) -> Text:
     """Say how many there are, what the means are, and the means."""
-    claim, table = claim_sentence(found.summary), means_table(found)
+    claim, table = claim_sentence(result.summary), means_table(result)
     if "low" in table.head:
         claim += f" From low to high: {claim_at()}: each ranking."
-    return Text(headline(found.summary), claim, table)
+    return Text(headline(result.summary), claim, table)
 
 
 def headline(summary: Mapping[str, Any]) -> str:
@@ -83,35 +88,35 @@ def claim_sentence(summary: Mapping[str, Any]) -> str:
 _NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
 
 
-def means_table(found: Result) -> Columns:
+def means_table(result: Result) -> Columns:
     """A line for each mean, beside it what the order of tied items leaves open, and the mean under the other rule."""
-    rows = found.metrics.to_pylist()
+    rows = result.metrics.to_pylist()
     half = len(rows) // 2
     head, sides = ["", "mean"], ["estimate"]
     if any(row["lower"] != row["upper"] for row in rows):
         head, sides = [*head, "worst order", "best order"], [*sides, "lower", "upper"]
     ends = ("low", "high") if any(row.get("low") is not None for row in rows) else ()
     head += ends
-    beside = bool(found.summary["without_positives"])
-    head += [_NO_POSITIVES[rows[-1]["no_positives"]]] * beside
+    leaves_out = bool(result.summary["without_positives"])
+    head += [_NO_POSITIVES[rows[-1]["no_positives"]]] * leaves_out
     cells = [
         [measure_of(row["metric"], row["argument"]), *(row[side] for side in sides),
-         *("-" if row[end] is None else row[end] for end in ends), *[other["estimate"]] * beside]
+         *("-" if row[end] is None else row[end] for end in ends), *[other["estimate"]] * leaves_out]
         for row, other in zip(rows[:half], rows[half:], strict=True)
     ]  # fmt: skip
     return Columns(head, cells)
 
 
-def _distributions(found: Result) -> list[Section]:
+def _distributions(result: Result) -> list[Section]:
     drawn = []
     by_metric: dict[str, list[tuple[float, int]]] = {}
-    for row in found.tables["histograms"].to_pylist():
+    for row in result.tables["histograms"].to_pylist():
         if row["metric"] in _PICTURED:
             by_metric.setdefault(row["metric"], []).append((row["at_least"], row["rankings"]))
     for name, bars in by_metric.items():
         if any(count for _, count in bars):
-            asked = measure_of(f"mean_{name}", "")
-            drawn.append(f"<figure><figcaption>{escaped(asked)}</figcaption>{_bars(asked, bars)}</figure>")
+            mean_name = measure_of(f"mean_{name}", "")
+            drawn.append(f"<figure><figcaption>{escaped(mean_name)}</figcaption>{_bars(mean_name, bars)}</figure>")
     note = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
     return [Section("Distributions", note, f"<div class='small'>{''.join(drawn)}</div>")] if drawn else []
 
@@ -157,15 +162,15 @@ _WHOLE = ("average_precision", "reciprocal_rank", "ndcg")
 _AT_LAST = ("precision", "recall", "ndcg")  # at the deepest cutoff, where short rankings fall short
 
 
-def _sizes(found: Result) -> Section:
-    last = found.summary["parameters"]["at"][-1:]
+def _sizes(result: Result) -> Section:
+    last = result.summary["parameters"]["at"][-1:]
     metrics = [*((name, "") for name in _WHOLE), *((f"{name}_at", str(k)) for k in last for name in _AT_LAST)]
     names = ["_".join(filter(None, (f"mean_{name}", argument))) for name, argument in metrics]
     head = ["items", "rankings", "no positive", *(measure_of(f"mean_{name}", argument) for name, argument in metrics)]
     rows = [
         [_range(row["items_from"], row["items_to"]), f"{row['rankings']:,}", f"{row['without_positives']:,}",
          *(row[name] for name in names)]
-        for row in found.tables["by_size"].to_pylist()
+        for row in result.tables["by_size"].to_pylist()
     ]  # fmt: skip
     note = "Means over the rankings with a positive, by the number of items returned. by_size.parquet has every metric."
     return Section("By number of items", note, table=Columns(head, rows))

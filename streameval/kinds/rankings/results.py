@@ -37,7 +37,7 @@ from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, checksum, locks
 from streameval.study import Study
 from streameval.study.database.writer import Database
-from streameval.study.formats import marked
+from streameval.study.formats import format_mark
 from streameval.study.results import file_names, read_tables
 from streameval.types import Claim, Plan
 
@@ -53,7 +53,7 @@ _OF_ALL = ("roc_auc", "judged_at")  # means over all rankings where they are def
 
 @dataclass(frozen=True, repr=False)
 class RankingsEvaluation(RankingMeans):
-    """What `exact` finds of many rankings, or `evaluate` from the labels of some of them.
+    """Result of `exact` for many rankings, or of `evaluate` from the labels of some of them.
 
     Attributes:
         metrics: Means over rankings: `metric`, `argument`, `lower`, `estimate`, `upper`, `coverage`, `rankings` (how
@@ -82,7 +82,7 @@ class RankingsEvaluation(RankingMeans):
     def read(cls, folder: Path, summary: Mapping[str, Any]) -> Self:
         """Read the means; the rows of rankings stay in their file."""
         files = read_tables(folder, summary, MEANS, "run the command that made it again", {})
-        return cls(str(summary["evaluation_id"]), summary, {name: own.table for name, own in files.items()})
+        return cls(str(summary["evaluation_id"]), summary, {name: file.table for name, file in files.items()})
 
     def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say how many there are, what the means are, and the means."""
@@ -138,12 +138,12 @@ def identity_of(fingerprint: str, label: str, options: PerRanking, description: 
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def results(identity: str, found: Found, description: Mapping[str, Any]) -> RankingsEvaluation:
+def results(identity: str, evaluated: Found, description: Mapping[str, Any]) -> RankingsEvaluation:
     """Make tables of the sums."""
-    sums, options = found.sums, found.rows.options
+    sums, options = evaluated.sums, evaluated.rows.options
     shown = [*options.per, "items", "positives", "misses", "average_precision"]
     summary = {
-        **marked("rankings"),
+        **format_mark("rankings"),
         "evaluation_id": identity,
         "study": None,
         "version": __version__,
@@ -154,18 +154,18 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
         "n_items": sums.items,
         "positives": sums.positives,
         "misses": sums.misses,
-        "positives_left_out": found.left.rows,
+        "positives_left_out": evaluated.left.rows,
         "returned_nothing": int(sums.sizes[0, 0]),
-        "unjudged": found.left.rankings,
-        "unjudged_items": found.left.items,
-        "parameters": {"label": found.rows.rows.label, "at": list(options.cutoffs), "gain": options.gain,
-                       **({"measures": options.optional.asked} if options.optional.names else {}),
+        "unjudged": evaluated.left.rankings,
+        "unjudged_items": evaluated.left.items,
+        "parameters": {"label": evaluated.rows.rows.label, "at": list(options.cutoffs), "gain": options.gain,
+                       **({"measures": options.optional.question_texts} if options.optional.names else {}),
                        "no_positives": options.no_positives, "unjudged": options.unjudged, "ties": options.ties,
-                       "relevant": options.relevant, "item": options.key, **options.words.named()},
+                       "relevant": options.relevant, "item": options.key, **options.words.as_named()},
         "ranking": {**description, "tie_rule": TIE_RULES[options.ties]},
-        "how": found.how,
+        "how": evaluated.how,
         "lowest": [dict(zip(shown, row, strict=True))
-                   for row in zip(*map(plain_values, found.worst.select(shown).columns), strict=True)],
+                   for row in zip(*map(plain_values, evaluated.worst.select(shown).columns), strict=True)],
     }  # fmt: skip
     names = metric_names(options.cutoffs, options.optional)
     policies = [options.no_positives, "skip" if options.no_positives == "zero" else "zero"]
@@ -198,7 +198,7 @@ def means(sums: Sums, names: Sequence[tuple[str, str]], policies: Sequence[str])
             rows.append({"metric": f"mean_{name}", "argument": argument, **bounds, "coverage": "exact",
                          "rankings": over, "no_positives": policy, **interval.as_dict()})  # fmt: skip
             if name == LOG_AP:
-                rows.append({**rows[-1], "metric": "gm_map", **{side: geometric(one) for side, one in row.items()
+                rows.append({**rows[-1], "metric": "gm_map", **{side: geometric(value) for side, value in row.items()
                                                                 if over},
                              **SampleInterval(reason=OF_NONE).as_dict()})  # fmt: skip
     return pa.Table.from_pylist(rows, schema=_METRICS)
@@ -235,7 +235,7 @@ def _histograms(sums: Sums, names: Sequence[tuple[str, str]]) -> pa.Table:
     )
 
 
-def collected(tables: list[pa.Table]) -> SinkOpener:
+def collect_rows(tables: list[pa.Table]) -> SinkOpener:
     """Keep the rows of rankings in memory."""
 
     def opened(schema: pa.Schema) -> Sink:
@@ -245,17 +245,17 @@ def collected(tables: list[pa.Table]) -> SinkOpener:
     return opened
 
 
-def with_names(ranking: object, given: Mapping[str, Any], run: ExactRun) -> dict[str, Any]:
+def with_names(ranking: object, raw_options: Mapping[str, Any], run: ExactRun) -> dict[str, Any]:
     """Add to options what names items: the key of the ranking, and of a TREC run its judgements."""
     key = run.options.key
     if len(key) > 1:
         raise InputError(f"--key names {len(key)} columns", "one column names the items of many rankings")
-    named = {**given, "key": key[0]} if key else dict(given)
+    named = {**raw_options, "key": key[0]} if key else dict(raw_options)
     judgements = judgements_of(ranking)
     return named if judgements is None else {"positives": judgements, "key": "document", **named}
 
 
-def counted(
+def measure_rankings(
     ranking: object, options: PerRanking, run: ExactRun,
     save: Callable[[str, Callable[[SinkOpener | None], RankingsEvaluation]], RankingsEvaluation] | None,
 ) -> RankingsEvaluation:  # fmt: skip
@@ -273,12 +273,12 @@ def counted(
         identity = identity_of(source.fingerprint, run.label, options, description)
 
         def measured(rows: SinkOpener | None) -> RankingsEvaluation:
-            found = evaluate_rankings(source, run.label, options, rows, run.progress, engine)
-            return results(identity, found, description)
+            evaluated = evaluate_rankings(source, run.label, options, rows, run.progress, engine)
+            return results(identity, evaluated, description)
 
         if save is not None:
             return save(identity, measured)
-        return measured(None if run.collect is None else collected(run.collect))
+        return measured(None if run.collect is None else collect_rows(run.collect))
 
 
 def save(folder: Path, identity: str, run: Callable[[SinkOpener | None], RankingsEvaluation]) -> RankingsEvaluation:
@@ -293,7 +293,7 @@ def save(folder: Path, identity: str, run: Callable[[SinkOpener | None], Ranking
 
     def rankings(path: str) -> None:
         writer = _RankingsWriter(path, tags)
-        evaluations.append(run(writer.opened))
+        evaluations.append(run(writer.begin))
         place.append(Path(path))
         writer.close()
 
@@ -304,13 +304,13 @@ def save(folder: Path, identity: str, run: Callable[[SinkOpener | None], Ranking
         return later(lambda found: atomic.parquet(found.tables[name], tags))
 
     name = folder.resolve().name
-    made = [rankings, *map(table, MEANS), later(lambda found: atomic.text(found.page(name, None))),
+    writers = [rankings, *map(table, MEANS), later(lambda found: atomic.text(found.page(name, None))),
             later(lambda found: rankings_database(place[0], found, found.comments)),
             later(lambda found: atomic.json_object(found.summary))]  # fmt: skip
     atomic.make_folder(folder)
     with locks.one_at_a_time(folder):
         paths = [folder / name for name in file_names(("rankings", *MEANS))]
-        atomic.write_all(dict(zip(paths, made, strict=True)))
+        atomic.write_all(dict(zip(paths, writers, strict=True)))
     return evaluations[0]
 
 
@@ -322,7 +322,7 @@ class _RankingsWriter:
         self._writer: pq.ParquetWriter | None = None
         self._held: list[pa.Table] = []
 
-    def opened(self, schema: pa.Schema) -> Sink:
+    def begin(self, schema: pa.Schema) -> Sink:
         """Begin, or begin again."""
         if self._writer is not None:
             self._writer.close()
@@ -335,7 +335,7 @@ class _RankingsWriter:
 
     def _take(self, table: pa.Table) -> None:
         self._held.append(table)
-        if sum(one.num_rows for one in self._held) >= _GROUP:
+        if sum(held.num_rows for held in self._held) >= _GROUP:
             self._flush(_GROUP)
 
     def _flush(self, least: int) -> None:

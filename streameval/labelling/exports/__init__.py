@@ -30,7 +30,7 @@ _MEANINGS = {
 
 @dataclass(frozen=True)
 class TaskQuestion:
-    """What people are asked of every item, and the words of the two answers; no question where `text` is empty.
+    """Question shown to annotators, and the words of both answers; no question where `text` is empty.
 
     Attributes:
         guidelines: How to answer, as Markdown.
@@ -59,9 +59,9 @@ class TaskQuestion:
         """Question and words in one line; empty where nothing was said."""
         return f"{self.text} ({self.yes}, or {self.no})".strip() if self.has_words else ""
 
-    def among(self, columns: Collection[str]) -> TaskQuestion:
+    def with_columns(self, columns: Collection[str]) -> TaskQuestion:
         """Give the same with pictures only of these columns, which are called as in an export."""
-        return replace(self, images=tuple(one for one in map(_unambiguous, self.images) if one in columns))
+        return replace(self, images=tuple(column for column in map(_unambiguous, self.images) if column in columns))
 
     def in_words(self, yes: str, no: str) -> str:
         """Question and answers in one line, for tools that show text.
@@ -78,7 +78,7 @@ OURS = ("se_study", "se_task")
 
 @dataclass(frozen=True)
 class Format:
-    """What a module of a format says: see above."""
+    """Format of exports, from its module (see above)."""
 
     files: Callable[[pa.Table, Path, TaskQuestion], Files]
     how: str
@@ -88,7 +88,11 @@ class Format:
 def available() -> dict[str, Format]:
     """Formats by suffix, the longest first: `.label-studio.json` is not `.json`."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    formats = {one.SUFFIX: Format(_files(one), one.HOW, one.BACK) for one in modules if hasattr(one, "SUFFIX")}
+    formats = {
+        module.SUFFIX: Format(_files(module), module.HOW, module.BACK)
+        for module in modules
+        if hasattr(module, "SUFFIX")
+    }
     return dict(sorted(formats.items(), key=lambda pair: (-len(pair[0]), pair[0])))
 
 
@@ -100,9 +104,9 @@ def _files(module: ModuleType) -> Callable[[pa.Table, Path, TaskQuestion], Files
 
 def format_of(path: str) -> Format:
     """Return the format for a path's ending; an `InputError` where none has it."""
-    for suffix, found in available().items():
+    for suffix, task_format in available().items():
         if path.lower().endswith(suffix):
-            return found
+            return task_format
     raise InputError(f"{path}: there is no task format with this ending", f"there are: {', '.join(available())}")
 
 

@@ -38,9 +38,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, str):
         return value.replace(_NUL, _SHOWN)
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(part) for part in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, bytes):
@@ -70,7 +70,7 @@ def records(tasks: pa.Table, images: Collection[str] = ()) -> Iterator[dict[str,
 
 
 def is_drawn(shown: str | None) -> bool:
-    """Whether a text is of several short lines, as code and drawings are; page.js asks the same of what it shows."""
+    """Tell whether a text has several short lines, as code and drawings do; page.js tests the same."""
     lines = (shown or "").split("\n")
     return len(lines) > 1 and max(map(len, lines)) <= _SHORT
 
@@ -110,7 +110,14 @@ def _content(name: str, root: str) -> bytes:
     """Bytes of a file within a folder; of any other path the same error, whatever is there."""
     named, folder = name.removeprefix("file://"), os.path.realpath(root)
     paths = (_real(os.path.join(before, named)) for before in (folder, os.getcwd()))
-    path = next((one for one in paths if one and Path(one).is_relative_to(folder) and os.path.isfile(one)), None)
+    path = next(
+        (
+            candidate
+            for candidate in paths
+            if candidate and Path(candidate).is_relative_to(folder) and os.path.isfile(candidate)
+        ),
+        None,
+    )
     if path is None:
         raise InputError(f"{name}: no picture in the folder of the list", "--image-root names the folder of pictures")
     try:

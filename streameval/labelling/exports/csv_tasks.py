@@ -22,18 +22,18 @@ BACK = ""
 
 def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
     """Write one file, with a `label` column to fill in, the question before it; lists and structs become JSON text."""
-    asked = [harmless(question.in_words("1", "0"))] if question.has_words else []
+    question_cells = [harmless(question.in_words("1", "0"))] if question.has_words else []
     with open(path, "w", encoding="utf-8-sig", newline="", errors="replace") as stream:
         out = csv.writer(stream)
         out.writerow(
             [
                 *(harmless(name) for name in unambiguous(tasks).column_names),
-                *(["se_question"] if asked else []),
+                *(["se_question"] if question_cells else []),
                 "label",
             ]
         )
         for batch in tasks.to_batches(max_chunksize=4096):
-            ours = ([cell] * batch.num_rows for cell in (*asked, ""))
+            ours = ([cell] * batch.num_rows for cell in (*question_cells, ""))
             out.writerows(zip(*map(_cells, batch.columns), *ours, strict=True))
 
 

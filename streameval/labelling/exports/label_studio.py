@@ -30,18 +30,18 @@ _LOOKED_AT = 1_000  # rows, to see which texts need a fixed font
 def files(tasks: pa.Table, path: Path, question: TaskQuestion = NO_QUESTION) -> Files:
     """Task files and the configuration; an `InputError` where a single task is larger than a file may be."""
     shown = unambiguous(tasks)
-    question = question.among(shown.column_names)
+    question = question.with_columns(shown.column_names)
     cuts = _cuts(shown, path, question)
-    names = [path] if len(cuts) == 2 else [_numbered(path, i) for i in range(1, len(cuts))]
+    names = [path] if len(cuts) == 2 else [_numbered_path(path, i) for i in range(1, len(cuts))]
     parts = [shown.slice(first, last - first) for first, last in pairwise(cuts)]
     writers: dict[Path, atomic.Writer] = {
         name: _writer(part, question) for name, part in zip(names, parts, strict=True)
     }
-    written = configuration(shown.column_names, question, _drawn(shown))
+    written = configuration(shown.column_names, question, _fixed_font_columns(shown))
     return {**writers, path.with_suffix(".xml"): atomic.text(written)}
 
 
-def _numbered(path: Path, number: int) -> Path:
+def _numbered_path(path: Path, number: int) -> Path:
     stem = path.name[: -len(SUFFIX)]
     return path.with_name(f"{stem}-{number:04}{path.name[len(stem) :]}")
 
@@ -52,10 +52,12 @@ def _records(tasks: pa.Table, question: TaskQuestion) -> Iterator[dict[str, Any]
         yield {**record, **{name: address(record[name], question.image_root) for name in question.images}}
 
 
-def _drawn(tasks: pa.Table) -> list[str]:
+def _fixed_font_columns(tasks: pa.Table) -> list[str]:
     """Columns of texts of several short lines, as of code and drawings: they need a fixed font."""
     first = tasks.slice(0, _LOOKED_AT)
-    texts = [one.name for one in first.schema if pa.types.is_string(one.type) or pa.types.is_large_string(one.type)]
+    texts = [
+        field.name for field in first.schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+    ]
     return [name for name in texts if any(map(is_drawn, first.column(name).to_pylist()))]
 
 
@@ -63,7 +65,7 @@ def _cuts(tasks: pa.Table, path: Path, question: TaskQuestion) -> list[int]:
     """Row at which each file begins, and the number of rows."""
     cuts, size, count = [0], 0, 0
     for i, record in enumerate(_records(tasks, question)):
-        more = len(_encoded(record)) + 2
+        more = len(_encode(record)) + 2
         if more > _MOST_BYTES - 4:
             raise InputError(f"{path}: task {record['se_task']} alone has {more:,} bytes", "--columns carries fewer")
         if count == _MOST_TASKS or size + more > _MOST_BYTES - 4:
@@ -73,7 +75,7 @@ def _cuts(tasks: pa.Table, path: Path, question: TaskQuestion) -> list[int]:
     return [*cuts, tasks.num_rows]
 
 
-def _encoded(record: dict[str, object]) -> bytes:
+def _encode(record: dict[str, object]) -> bytes:
     return dumps({"data": record}).encode("utf-8", "replace")
 
 
@@ -82,7 +84,7 @@ def _writer(tasks: pa.Table, question: TaskQuestion) -> atomic.Writer:
         with open(path, "wb") as stream:
             stream.write(b"[\n")
             for i, record in enumerate(_records(tasks, question)):
-                stream.write((b",\n" if i else b"") + _encoded(record))
+                stream.write((b",\n" if i else b"") + _encode(record))
             stream.write(b"\n]\n")
 
     return write
@@ -103,12 +105,12 @@ def configuration(columns: list[str], question: TaskQuestion = NO_QUESTION, draw
     cells = [_cell(name, "Image" if name in question.images else "Text", name in drawn) for name in shown]
     answers = ((question.yes, "positive"), (question.no, "negative"))
     choices = "\n".join(f'    <Choice value={quoteattr(word)} alias="{answer}"/>' for word, answer in answers)
-    asked = f"  <Header value={quoteattr(question.text)}/>\n" if question.text else ""
+    header = f"  <Header value={quoteattr(question.text)}/>\n" if question.text else ""
     return (
         "<View>\n"
         + _guidelines(question.guidelines)
         + "\n".join(cells)
-        + f'\n{asked}  <Choices name="label" toName={quoteattr("show_" + shown[0])} choice="single" required="true">'
+        + f'\n{header}  <Choices name="label" toName={quoteattr("show_" + shown[0])} choice="single" required="true">'
         + f"\n{choices}\n  </Choices>\n</View>\n"
     )
 
@@ -122,6 +124,6 @@ def _cell(name: str, tag: str, drawn: bool) -> str:
 
 def _guidelines(markdown: str) -> str:
     """A panel that opens by a click, a line for each paragraph of the Markdown."""
-    paragraphs = [" ".join(one.split()) for one in re.split(r"\n\s*\n", markdown) if one.strip()]
-    lines = "".join(f'<Header value={quoteattr(" " + one)} size="5"/>' for one in paragraphs)
+    paragraphs = [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", markdown) if paragraph.strip()]
+    lines = "".join(f'<Header value={quoteattr(" " + paragraph)} size="5"/>' for paragraph in paragraphs)
     return f'  <Collapse><Panel value="Guidelines"><View>{lines}</View></Panel></Collapse>\n' if lines else ""

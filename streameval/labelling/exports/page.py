@@ -40,14 +40,14 @@ def as_html(markdown: str) -> str:
 def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
     """Write one self-contained file."""
     shown = unambiguous(tasks)
-    question = question.among(shown.column_names)
+    question = question.with_columns(shown.column_names)
     names = [name for name in shown.column_names if name not in OURS]
     study = shown.column("se_study")[0].as_py() if shown.num_rows else ""
     page, _ = page_and_policy()
     head, tail = page.split("%TASKS%")
     with open(path, "w", encoding="utf-8", newline="\n", errors="replace") as stream:
         stream.write(head)
-        before = {"study": study, "names": names, "question": asked(question)}
+        before = {"study": study, "names": names, "question": question_facts(question)}
         stream.write(inert(dumps(before)[:-1] + ', "tasks": ['))
         for i, record in enumerate(records(shown, question.images)):
             cells = cells_of(record, names, question)
@@ -56,7 +56,7 @@ def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
         stream.write(tail)
 
 
-def asked(question: TaskQuestion) -> dict[str, Any]:
+def question_facts(question: TaskQuestion) -> dict[str, Any]:
     """Say what the page is told of the question."""
     return {"text": question.text, "yes": question.yes, "no": question.no, "images": list(question.images),
             "guidelines": as_html(question.guidelines)}  # fmt: skip
@@ -70,10 +70,10 @@ def cells_of(
     return [picture(record[name], root) if name in question.images else text(record[name]) for name in names]
 
 
-def served() -> tuple[str, str]:
+def served_page() -> tuple[str, str]:
     """The page that asks a server for everything, and the policy to send with it."""
     page, policy = page_and_policy("; connect-src 'self'")
-    nothing: dict[str, Any] = {"study": "", "names": [], "question": asked(TaskQuestion()), "tasks": None}
+    nothing: dict[str, Any] = {"study": "", "names": [], "question": question_facts(TaskQuestion()), "tasks": None}
     return page.replace("%TASKS%", inert(dumps(nothing))), policy
 
 

@@ -28,11 +28,11 @@ def write(tasks: pa.Table, path: str, question: TaskQuestion) -> None:
 
 def _tasks(tasks: pa.Table, question: TaskQuestion) -> Iterator[dict[str, Any]]:
     shown = unambiguous(tasks)
-    images, root = question.among(shown.column_names).images, question.image_root
+    images, root = question.with_columns(shown.column_names).images, question.image_root
     for record in records(shown, images):
         pictures = [address(record.pop(name), root) for name in images]
         if not isinstance(record.get("text"), str):
-            record["text"] = "\n".join(f"{name}: {text(one)}" for name, one in record.items() if name not in OURS)
+            record["text"] = "\n".join(f"{name}: {text(cell)}" for name, cell in record.items() if name not in OURS)
         if pictures:
             record["image"] = pictures[0]
         if question.has_words:

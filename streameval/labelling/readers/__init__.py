@@ -35,8 +35,8 @@ from streameval.errors import InputError
 from streameval.labelling.duckdb_session import (
     DAMAGED,
     Connection,
-    connected,
     literal,
+    open_session,
     quote,
     tables_of_ours,
     unique_names,
@@ -127,7 +127,7 @@ def database_for(source: Any) -> Iterator[Connection]:
             yield connection
             connection.execute("RESET disabled_optimizers")  # `never_build` sets them for the whole database
     else:
-        with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
+        with temporary_folder("streameval-work") as spill, open_session(str(spill), _MEMORY) as connection:
             yield connection
 
 
@@ -155,7 +155,7 @@ def _of_address(source: Any) -> ModuleType | None:
     if not isinstance(source, str) or ":" not in source:
         return None
     scheme = source.partition(":")[0]
-    return next((one for one in _readers() if scheme in vars(one).get("SCHEMES", ())), None)
+    return next((reader for reader in _readers() if scheme in vars(reader).get("SCHEMES", ())), None)
 
 
 def _of_content(source: Any) -> ModuleType:
@@ -185,7 +185,7 @@ def _file_of(source: Any) -> str | None:
 
 
 def place_of(source: Any) -> str:
-    """Where a source lies, whatever folder one is in, without what may be secret; empty for a table in memory."""
+    """Absolute place of a source, without what may be secret; empty for a table in memory."""
     if not isinstance(source, str | os.PathLike):
         return ""
     path = os.fspath(source)
@@ -284,7 +284,7 @@ def is_binary(head: bytes) -> bool:
     return head.startswith((*_FOREIGN, _GZIP)) or b"\0" in head
 
 
-def given(name: str) -> str:
+def source_column(name: str) -> str:
     """Quote a column of the source."""
     return f"se_given.{quote(name)}"
 

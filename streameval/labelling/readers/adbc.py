@@ -30,8 +30,8 @@ _REFUSED = ("authentication failed", "does not exist", "no password supplied", "
 
 
 def read(connection: Connection, source: Any) -> Opened:
-    """Stream the query's rows into a temporary table, which may spill to disk; errors as of `answered`."""
-    with answered(source) as stream:
+    """Stream the query's rows into a temporary table, which may spill to disk; errors as of `answer_batches`."""
+    with answer_batches(source) as stream:
         names = list(stream.schema.names)
         connection.register("stream", stream)
         aliases = ", ".join(quote(name) for name in distinct(names))
@@ -43,7 +43,7 @@ def read(connection: Connection, source: Any) -> Opened:
 
 
 @contextmanager
-def answered(source: str) -> Iterator[pa.RecordBatchReader]:
+def answer_batches(source: str) -> Iterator[pa.RecordBatchReader]:
     """Give the rows of the query as they come.
 
     Raises:

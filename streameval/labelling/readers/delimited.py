@@ -70,8 +70,8 @@ def read(connection: Connection, source: Any) -> Opened:
         name=path,
         digest=_digest(path),
         columns=tuple(names),
-        rejected=lambda: _rejected(connection, path, delimiter, lead),
-        lines=lambda rows: _Lines.of(path, delimiter, lead, int(rows.max(initial=0))).at(rows),
+        rejected=lambda: _rejected_rows(connection, path, delimiter, lead),
+        lines=lambda rows: _Lines.in_file(path, delimiter, lead, int(rows.max(initial=0))).line_of(rows),
     )
 
 
@@ -129,7 +129,7 @@ def _refuse_mixed_rows(path: str, delimiter: str) -> None:
                 end = last[0][len(last[0].rstrip("\r\n")) :]
                 first = first or end
                 if end not in ("", first):
-                    raise _mixed(path, reader.line_num, end, first)
+                    raise _mixed_error(path, reader.line_num, end, first)
         except csv.Error:
             pass  # a cell beyond every limit, which is told of elsewhere
 
@@ -144,10 +144,10 @@ def refuse_mixed_lines(path: str) -> None:
             end = line[len(line.rstrip("\r\n")) :]
             first = first or end
             if end not in ("", first):
-                raise _mixed(path, number, end, first)
+                raise _mixed_error(path, number, end, first)
 
 
-def _mixed(path: str, line: int, end: str, first: str) -> InputError:
+def _mixed_error(path: str, line: int, end: str, first: str) -> InputError:
     return InputError(
         f"{path}: line {line:,} ends in {_ENDS[end]}, those before it in {_ENDS[first]}",
         "save the table with line ends of one kind",
@@ -187,7 +187,7 @@ def _not_utf8(path: str) -> InputError:
 
 @dataclass(frozen=True)
 class _Lines:
-    """Where rows begin: a cell may hold line breaks, and a blank line is no row, so that they have to be counted.
+    """Lines at which rows begin: a cell may hold line breaks, and a blank line is no row, so that they must be counted.
 
     Attributes:
         begins (int64 array): Line on which row i begins, from 1; the head is row 0. Ends with the last row asked for.
@@ -198,7 +198,7 @@ class _Lines:
     blank: Int64Array
 
     @staticmethod
-    def of(path: str, delimiter: str, lead: int, last: int) -> _Lines:
+    def in_file(path: str, delimiter: str, lead: int, last: int) -> _Lines:
         begins, blank, line = [], [], lead + 1
         with open_text(path, errors="replace") as stream:
             for _ in range(lead):
@@ -217,22 +217,22 @@ class _Lines:
                 pass  # lines beyond this one stay unknown
         return _Lines(np.array(begins, dtype=np.int64), np.array(blank, dtype=np.int64))
 
-    def at(self, rows: Int64Array) -> Int64Array:
+    def line_of(self, rows: Int64Array) -> Int64Array:
         near = (rows >= 0) & (rows < self.begins.size)
         return np.where(near, self.begins[np.where(near, rows, 0)], -1)
 
 
-def _rejected(connection: Connection, path: str, delimiter: str, lead: int) -> Rejected:
-    put_aside = rejected(connection, lead + 1)
+def _rejected_rows(connection: Connection, path: str, delimiter: str, lead: int) -> Rejected:
+    put_aside = rejected_rows(connection, lead + 1)
     if not put_aside.uncounted.size:
         return put_aside
     place = put_aside.uncounted + 1
-    blank = _Lines.of(path, delimiter, lead, int(place[-1])).blank
+    blank = _Lines.in_file(path, delimiter, lead, int(place[-1])).blank
     rows = put_aside.uncounted - np.searchsorted(blank, place)
     return Rejected(put_aside.table.set_column(0, "row", pa.array(rows)), rows)
 
 
-def rejected(connection: Connection, head: int = 1) -> Rejected:
+def rejected_rows(connection: Connection, head: int = 1) -> Rejected:
     """Rows that DuckDB put aside, in the file's own count; `head` lines are no rows."""
     if ("reject_errors",) not in connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE temporary"

@@ -25,9 +25,9 @@ def read(connection: Connection, source: Any) -> Opened:
             raise InputError(f"{path}: not a DuckDB file", "a table in a file of its own is named without duckdb:")
     connection.execute(f"ATTACH {literal(path)} AS given (READ_ONLY)")
     connection.execute("USE given")  # its own names are the query's; what is temporary comes before them
-    asked = len(connection.extract_statements(query))
-    if asked != 1:
-        raise InputError(f"{path}: {asked} queries behind the #", "ask one")
+    n_statements = len(connection.extract_statements(query))
+    if n_statements != 1:
+        raise InputError(f"{path}: {n_statements} queries behind the #", "ask one")
     names = [row[0] for row in connection.execute(f"DESCRIBE {query}").fetchall()]
     aliases = ", ".join(quote(name) for name in distinct(names))
     connection.execute(

@@ -28,7 +28,7 @@ from streameval.labelling.readers import (
     one_path,
     open_text,
 )
-from streameval.labelling.readers.delimited import refuse_mixed_lines, rejected
+from streameval.labelling.readers.delimited import refuse_mixed_lines, rejected_rows
 from streameval.text.json_objects import KEEP_ONE, first_repeated
 
 READS = "JSONL"
@@ -56,7 +56,7 @@ def read(connection: Connection, source: Any) -> Opened:
         for name, alias in zip(names, distinct(names), strict=True)
     )
     connection.execute(f"CREATE TEMP VIEW se_given AS SELECT {columns}, {ROW} FROM lines WHERE object IS NOT NULL")
-    return Opened(path, _digest(path), tuple(names), lambda: _rejected(connection, path), lambda rows: rows)
+    return Opened(path, _digest(path), tuple(names), lambda: _rejected_lines(connection, path), lambda rows: rows)
 
 
 def lines_of(path: str) -> str:
@@ -108,11 +108,11 @@ def _names(connection: Connection, path: str) -> list[str]:
 def _refuse_repeated(connection: Connection, path: str, keys: list[str], row: int) -> None:
     """Refuse an object that has a key twice: DuckDB would read the first of its values, Python the last."""
     if (repeated := first_repeated(keys)) is not None:
-        (line,) = rejected(connection, 0).renumber(np.array([row])).tolist()
+        (line,) = rejected_rows(connection, 0).renumber(np.array([row])).tolist()
         raise InputError(f"{path}: line {line:,} has the key '{repeated}' twice", KEEP_ONE)
 
 
-def _rejected(connection: Connection, path: str) -> Rejected:
+def _rejected_lines(connection: Connection, path: str) -> Rejected:
     """Lines that are no object, and lines that could not be read at all.
 
     Raises:
@@ -122,7 +122,7 @@ def _rejected(connection: Connection, path: str) -> Rejected:
         f"""SELECT {ROW} AS row, left('no JSON object: ' || line, 200) AS said FROM lines
             WHERE object IS NULL AND trim(coalesce(line, '')) != ''"""
     ).to_arrow_table()
-    undecodable = rejected(connection, 0)
+    undecodable = rejected_rows(connection, 0)
     rows = undecodable.renumber(bad.column("row").to_numpy())
     if rows.size and not undecodable.uncounted.size:
         _refuse_documents(path, int(rows.min()))

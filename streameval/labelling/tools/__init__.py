@@ -39,8 +39,8 @@ def flatten(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def answer_column(names: Collection[str], prefix: str) -> tuple[str, ...]:
     """Name the column of our question where every answer has a prefix: the only one, or that of `label`."""
-    given = tuple(name for name in names if name.startswith(prefix))
-    return given if len(given) == 1 else (f"{prefix}label",)
+    candidates = tuple(name for name in names if name.startswith(prefix))
+    return candidates if len(candidates) == 1 else (f"{prefix}label",)
 
 
 def answers(of: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def answers(of: Mapping[str, Any]) -> dict[str, Any]:
     The question `label` is ours. Where there is none by this name, `choice` is the answer to the only one, or, of
     several, all of them in one: then no label can be read from it, and `--label` has to name the one that is meant.
     """
-    given = {question: answer for question, answer in of.items() if answer is not None}
-    if "label" in given:
-        return given
-    only = next(iter(given.values()), None) if len(given) < 2 else given
-    return {**given, "choice": only}
+    answered = {question: answer for question, answer in of.items() if answer is not None}
+    if "label" in answered:
+        return answered
+    only = next(iter(answered.values()), None) if len(answered) < 2 else answered
+    return {**answered, "choice": only}

@@ -29,8 +29,8 @@ def flatten(record: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     if not isinstance(fields, Mapping) or not isinstance(responses, Mapping | list):
         return None
     metadata = record.get("metadata")
-    known = dict(metadata) if isinstance(metadata, Mapping) else {}
-    item = {"id": record.get("id"), "external_id": record.get("external_id"), **known, **fields}
+    item_metadata = dict(metadata) if isinstance(metadata, Mapping) else {}
+    item = {"id": record.get("id"), "external_id": record.get("external_id"), **item_metadata, **fields}
     mine = {_STATUS: None, "user_id": None, "updated_at": None, "choice": None}
     by_person = _of_questions(responses) if isinstance(responses, Mapping) else _of_people(responses)
     item = {name: value for name, value in item.items() if name not in mine and name != "label"}
@@ -39,24 +39,29 @@ def flatten(record: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 def _of_people(responses: list[Any]) -> Iterator[dict[str, Any]]:
     """Version 1: a response of each person, with a value of each question."""
-    for one in responses:
-        values = one.get("values") or {}
-        given = {question: answer.get("value") for question, answer in values.items() if isinstance(answer, Mapping)}
-        moment = one.get("updated_at") or one.get("inserted_at")
-        yield {**answers(given), "user_id": _text(one.get("user_id")), _STATUS: one.get("status"), "updated_at": moment}
+    for response in responses:
+        values = response.get("values") or {}
+        answered = {question: answer.get("value") for question, answer in values.items() if isinstance(answer, Mapping)}
+        moment = response.get("updated_at") or response.get("inserted_at")
+        yield {
+            **answers(answered),
+            "user_id": _text(response.get("user_id")),
+            _STATUS: response.get("status"),
+            "updated_at": moment,
+        }
 
 
 def _of_questions(responses: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Version 2: of each question the answers, each with its person."""
     people: dict[str | None, dict[str, Any]] = {}
     status: dict[str | None, Any] = {}
-    for question, given in responses.items():
-        for one in given if isinstance(given, list) else []:
-            person = _text(one.get("user_id"))
-            people.setdefault(person, {})[question] = one.get("value")
-            status[person] = one.get("status") or status.get(person)
-    for person, given in people.items():
-        yield {**answers(given), "user_id": person, _STATUS: status[person]}
+    for question, responded in responses.items():
+        for response in responded if isinstance(responded, list) else []:
+            person = _text(response.get("user_id"))
+            people.setdefault(person, {})[question] = response.get("value")
+            status[person] = response.get("status") or status.get(person)
+    for person, responded in people.items():
+        yield {**answers(responded), "user_id": person, _STATUS: status[person]}
 
 
 def _text(person: Any) -> str | None:

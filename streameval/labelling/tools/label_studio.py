@@ -37,13 +37,13 @@ def flatten(record: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     names = ("annotation_id", "annotator", "updated_at", "lead_time", "annotation_status", *_LABEL[:2])
     task = {name: value for name, value in data.items() if name not in names}
     fields = dict.fromkeys((*names[:5], "choice"))
-    rows = [task | fields | _annotation(one) for one in annotations if isinstance(one, Mapping)]
+    rows = [task | fields | _annotation(annotation) for annotation in annotations if isinstance(annotation, Mapping)]
     return rows or [task | fields]
 
 
 def _annotation(annotation: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        **answers(_chosen(annotation.get("result"))),
+        **answers(_choices(annotation.get("result"))),
         "annotation_id": annotation.get("id"),
         "annotator": _person(annotation.get("completed_by")),
         "updated_at": annotation.get("updated_at") or annotation.get("created_at"),
@@ -66,15 +66,15 @@ def _person(who: Any) -> str | None:
     return None if who is None else str(who)
 
 
-def _chosen(result: Any) -> dict[str, Any]:
+def _choices(result: Any) -> dict[str, Any]:
     """Say what was chosen at each control: a word, a rating or a number, or a list of several."""
     chosen: dict[str, list[Any]] = {}
     for entry in result if isinstance(result, list) else []:
         value = entry.get("value") if isinstance(entry, Mapping) else None
         if isinstance(value, Mapping):
             answer = next((value[control] for control in _CONTROLS if control in value), None)
-            given = answer if isinstance(answer, list) else [answer]
+            values = answer if isinstance(answer, list) else [answer]
             chosen.setdefault(str(entry.get("from_name") or "label"), []).extend(
-                one for one in given if one is not None
+                value for value in values if value is not None
             )
-    return {name: (given[0] if len(given) == 1 else given) for name, given in chosen.items() if given}
+    return {name: (values[0] if len(values) == 1 else values) for name, values in chosen.items() if values}

@@ -29,7 +29,7 @@ _Finding = tuple[float, str]  # log of a p-value, and what was found
 
 @dataclass(frozen=True)
 class Contradiction:
-    """What was found against a draw: a clause, and how likely a draw as stated shows it."""
+    """Finding against a draw: a clause, and how likely a draw as stated shows it."""
 
     said: str
     p_value: float
@@ -37,15 +37,15 @@ class Contradiction:
 
 def in_words(against: list[Contradiction]) -> str:
     """Say what was found, as a sentence without its stop, and how rare that is."""
-    clearest = sorted(against, key=lambda one: one.p_value)
-    clauses = [one.said for one in clearest[:_SAID]]
+    clearest = sorted(against, key=lambda contradiction: contradiction.p_value)
+    clauses = [contradiction.said for contradiction in clearest[:_SAID]]
     if len(clearest) > _SAID:
         clauses.append(f"and {len(clearest) - _SAID:,} more ranges look no better")
     chance = "no draw as stated" if clearest[0].p_value < _SURE else "fewer than one draw as stated in 10,000"
     return f"{clauses[0][0].upper()}{'; '.join(clauses)[1:]}: {chance} looks like that"
 
 
-def of_strata(strata: Strata, taken: Int64Array) -> list[Contradiction]:
+def of_strata(strata: Strata, drawn_ranks: Int64Array) -> list[Contradiction]:
     """Test the drawn ranks of each stratum against a uniform draw; p-values are shared among all tests (Bonferroni)."""
     contradictions = []
     limit = math.log(SIGNIFICANCE / (_TESTS * strata.last.size))
@@ -53,7 +53,7 @@ def of_strata(strata: Strata, taken: Int64Array) -> list[Contradiction]:
     for start, last, n in zip(first.tolist(), strata.last.tolist(), strata.drawn.tolist(), strict=True):
         if n < _FEW or n == last - start:
             continue
-        rank = taken[np.searchsorted(taken, start, "right") : np.searchsorted(taken, last, "right")]
+        rank = drawn_ranks[np.searchsorted(drawn_ranks, start, "right") : np.searchsorted(drawn_ranks, last, "right")]
         exponent, clause = min(_tests(rank - start, start, last - start))
         if exponent < limit:
             if rank[-1] - rank[0] + 1 == n:
@@ -62,12 +62,12 @@ def of_strata(strata: Strata, taken: Int64Array) -> list[Contradiction]:
     return contradictions
 
 
-def of_ends(strata: Strata, taken: Int64Array) -> float:
-    """How likely a draw as stated takes the last rank of every stratum but the last one: 1 where some was not taken.
+def of_ends(strata: Strata, drawn_ranks: Int64Array) -> float:
+    """Give the probability that a draw as stated takes the last rank of every stratum but the last one.
 
     Strata that were cut from a sample end at what it took. One that was taken whole does so whatever the draw.
     """
-    if not np.all(isin(strata.last[:-1], taken)):
+    if not np.all(isin(strata.last[:-1], drawn_ranks)):
         return 1.0
     return float(np.prod(strata.drawn[:-1] / strata.width[:-1]))
 
@@ -158,4 +158,4 @@ def _tests(rank: Int64Array, start: int, width: int) -> list[_Finding]:
 def _divergence(seen: float, expected: float) -> float:
     """Kullback and Leibler's, of two probabilities of one event: the exponent of a binomial tail (Hoeffding 1963)."""
     parts = [(seen, expected), (1 - seen, 1 - expected)]
-    return sum(one * math.log(one / other) if other > 0 else math.inf for one, other in parts if one > 0)
+    return sum(p * math.log(p / q) if q > 0 else math.inf for p, q in parts if p > 0)

@@ -1,4 +1,4 @@
-"""How labels may have been drawn elsewhere: what each design lets one say, and what each has to be told.
+"""Designs by which labels may have been drawn elsewhere: the claims that each supports, and the facts that each needs.
 
 A design is named by whoever drew. It is believed, and printed with every bound; `checks` only looks for contradictions.
 """

@@ -52,9 +52,9 @@ def expected_labels(first: Strata, second: Strata) -> int:
 
 def joined_rates(first: Strata, second: Strata) -> tuple[Int64Array, FloatArray]:
     """Ranges of ranks, and the rate at which either draw takes them."""
-    one = (first.drawn / first.width)[np.searchsorted(first.last, second.last)]
-    two = second.drawn / second.width
-    return second.last, one + two - one * two
+    first_rate = (first.drawn / first.width)[np.searchsorted(first.last, second.last)]
+    second_rate = second.drawn / second.width
+    return second.last, first_rate + second_rate - first_rate * second_rate
 
 
 def half_width(first: Strata, second: Strata, delta: float) -> float:
@@ -76,8 +76,8 @@ def enlarged(plan: Plan, first: Strata, sample: Int64Array, look: int) -> Plan:
     rank = sample
     came = np.ones(sample.size, np.int32)
     for index in range(2, look + 1):
-        _, taken = drawn(first, plan, index)
-        new = taken[~isin(taken, rank)]
+        _, drawn_ranks = drawn(first, plan, index)
+        new = drawn_ranks[~isin(drawn_ranks, rank)]
         rank, came = np.concatenate([rank, new]), np.concatenate([came, np.full(new.size, index, np.int32)])
     order = np.argsort(rank)
     rank, came = rank[order], came[order]
@@ -90,11 +90,11 @@ def enlarged(plan: Plan, first: Strata, sample: Int64Array, look: int) -> Plan:
     return replace(plan, table=pa.table(table)).with_notes(look=look)
 
 
-def intersected(found: list[Points]) -> Points:
+def intersected(bands: list[Points]) -> Points:
     """Bounds at the ranks of all of some bounds, each with its own."""
-    ranks = unique(*(bounds.rank for bounds in found))
+    ranks = unique(*(bounds.rank for bounds in bands))
     lower, upper = np.zeros(ranks.size), ranks.astype(np.float64)
-    for bounds in found:
+    for bounds in bands:
         at = np.searchsorted(ranks, bounds.rank)
         lower[at], upper[at] = np.maximum(lower[at], bounds.lower), np.minimum(upper[at], bounds.upper)
     return Points(ranks, lower, upper)

@@ -136,7 +136,11 @@ class Adopted(Method):
             envelope = alone  # bounds that cross are no picture either
         begins = _begins(envelope, alone)
         last, _ = self._rates(plan)
-        diagnostics = {"consistent": envelope.consistent, "begins": begins, "draw": [vars(one) for one in against]}
+        diagnostics = {
+            "consistent": envelope.consistent,
+            "begins": begins,
+            "draw": [vars(contradiction) for contradiction in against],
+        }
         grid = unique(plan.ranks, last, [begins])
         curve = Curve(plan.n_items, envelope, grid, claim, diagnostics, estimated=self.estimate(plan, labels))
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels))
@@ -151,13 +155,15 @@ class Adopted(Method):
         return estimate and estimate.known_from(int(labels.rank[labels.known].min()))
 
     def _pooled(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
-        known, ranks = labels.known, (labels.rank, labels.label)
+        is_labelled, ranks = labels.known, (labels.rank, labels.label)
         if self.design.refused:
-            return pooled(_spread_over(plan.n_items, labels.rank[known]), *ranks, np.ones(known.size))
+            return pooled(_spread_over(plan.n_items, labels.rank[is_labelled]), *ranks, np.ones(is_labelled.size))
         if self.design.weighted:
-            return pooled(plan.n_items, *ranks, odds_of(self.weights(plan), known), PooledLabels.beale_rates)
+            return pooled(plan.n_items, *ranks, odds_of(self.weights(plan), is_labelled), PooledLabels.beale_rates)
         if self.drawn == "uniform" and self._contradictions(plan) and not plan.labels_seen_by_model:
-            return pooled(_spread_over(plan.n_items, labels.rank[known]), *ranks, odds_of(self.weights(plan), known))
+            return pooled(
+                _spread_over(plan.n_items, labels.rank[is_labelled]), *ranks, odds_of(self.weights(plan), is_labelled)
+            )
         return super().estimate(plan, labels)
 
     def forecasts(self, plan: Plan) -> list[Look]:
@@ -192,9 +198,9 @@ class Adopted(Method):
         bounds = [points(steps, mixture(first.last, first.drawn / first.width), share)]
         for look in range(2, plan.look + 1):
             share = look_share(delta, look, self.looks)
-            second, taken = growth.drawn(first, plan, look)
-            both = isin(plan.ranks, unique(sample, taken))
-            steps = joined_steps([(first, sample), (second, taken)], plan.ranks[both], labels.label[both])
+            second, drawn_ranks = growth.drawn(first, plan, look)
+            both = isin(plan.ranks, unique(sample, drawn_ranks))
+            steps = joined_steps([(first, sample), (second, drawn_ranks)], plan.ranks[both], labels.label[both])
             bounds.append(points(steps, mixture(*growth.joined_rates(first, second)), share))
         return growth.intersected(bounds)
 
@@ -230,7 +236,7 @@ class Adopted(Method):
         if self.design.refused:
             return (f"These bounds promise nothing: {self.design.refused}.",)
         if curve.diagnostics["draw"]:
-            against = [Contradiction(**one) for one in curve.diagnostics["draw"]]
+            against = [Contradiction(**contradiction) for contradiction in curve.diagnostics["draw"]]
             return (f"These bounds promise nothing. {in_words(against)}.",)
         if not curve.envelope.consistent:
             return (
@@ -252,8 +258,8 @@ class Adopted(Method):
             )
         distinct = unique(labels.label[labels.known])
         if distinct.size == 1 and np.count_nonzero(labels.known) >= 20:
-            one, other = ("positive", "negatives") if distinct[0] else ("negative", "positives")
-            sentences.append(f"Every label is {one}: check that the table has not lost its {other}.")
+            only, absent = ("positive", "negatives") if distinct[0] else ("negative", "positives")
+            sentences.append(f"Every label is {only}: check that the table has not lost its {absent}.")
         return tuple(sentences)
 
 

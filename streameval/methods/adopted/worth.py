@@ -1,4 +1,4 @@
-"""What a sample that was drawn elsewhere is worth, before it is adopted: by simulation."""
+"""Worth of a sample that was drawn elsewhere, before it is adopted: by simulation."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ BLOCK = 100  # labels per window, as in the paper
 
 @dataclass(frozen=True)
 class SignificanceTest:
-    """What every test here says.
+    """Result of a significance test.
 
     Attributes:
         p_value: At most 1.
@@ -82,8 +82,8 @@ def rise_test(rank: Int64Array, label: Int8Array, block: int) -> RiseTest:
     >>> rise_test(np.arange(1, 401), falls[::-1], block=50).beyond_noise
     True
     """
-    known = label >= 0
-    rank, label = rank[known], label[known]
+    is_labelled = label >= 0
+    rank, label = rank[is_labelled], label[is_labelled]
     if rank.size < 2 * block:
         return RiseTest(1.0, 0, 0, 0, 0, float("nan"), float("nan"))
     edges = [*range(0, rank.size - block + 1, block), int(rank.size)]
@@ -166,8 +166,8 @@ def excess_test(rank: Int64Array, label: Int8Array, head: int, block: int = BLOC
     >>> excess_test(np.arange(1, 501), later, head=300).as_dict()["beyond_noise"]
     True
     """
-    known = label[head:] >= 0
-    later_rank, later = rank[head:][known], label[head:][known].astype(np.int64)
+    is_labelled = label[head:] >= 0
+    later_rank, later = rank[head:][is_labelled], label[head:][is_labelled].astype(np.int64)
     if head < block or later.size < block or np.any(label[:head] < 0):
         return ExcessTest(1.0, 0, head, float("nan"), 0, 0, float("nan"))
     precision = float(label[:head].mean())
@@ -249,10 +249,10 @@ def rise_text(test: dict[str, Any]) -> str:
     )
 
 
-def warnings(found: dict[str, Any]) -> tuple[str, ...]:
+def warnings(tests: dict[str, Any]) -> tuple[str, ...]:
     """Sentences for a method that needs neither assumption: what would fail on this list."""
     sentences = []
-    first, second = found["A.1"], found["A.2"]
+    first, second = tests["A.1"], tests["A.2"]
     if first["beyond_noise"]:
         sentences.append(
             f"Not monotone (A.1 of the PAULA paper fails): {first['share']:.1%} of the labels at ranks "

@@ -32,7 +32,7 @@ _LONGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Rises:
-    """How one assumption fares.
+    """Tests of one assumption.
 
     Attributes:
         holds: Whether it is true of the whole list.
@@ -50,7 +50,7 @@ class Rises:
 
 @dataclass(frozen=True)
 class WindowResult:
-    """What is true of a list for one window and ε.
+    """Findings on a list for one window and ε.
 
     Attributes:
         window: Δ.
@@ -97,7 +97,7 @@ class Sliding:
                 f"a window of {max(lengths):,} labels is above {_LONGEST:,}", "its labels are kept in memory"
             )
         self._slides = [_Slide(window, parse_epsilon(epsilon)) for window, epsilon in windows]
-        self._history = max(one.reach for one in self._slides)
+        self._history = max(slide.reach for slide in self._slides)
         self._labels = np.zeros(self._history + 4 * max(_BLOCK, self._history), dtype=np.uint8)
         self._end = self._history
         self.last_rank = 0
@@ -127,13 +127,13 @@ class Sliding:
 
     def result(self) -> tuple[WindowResult, ...]:
         """Give what is true of the labels added so far, in the order in which windows were given."""
-        return tuple(one.result() for one in self._slides)
+        return tuple(slide.result() for slide in self._slides)
 
 
 def smallest_window(results: Sequence[WindowResult]) -> WindowResult | None:
     """Find the smallest window, of these the largest ε, for which A.2 holds on a list long enough to say so."""
     holding = [result for result in results if result.a2.holds and result.ranks_compared]
-    return min(holding, key=lambda one: (one.window, -one.epsilon), default=None)
+    return min(holding, key=lambda result: (result.window, -result.epsilon), default=None)
 
 
 class _Slide:

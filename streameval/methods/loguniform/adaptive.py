@@ -1,4 +1,4 @@
-"""How many labels the second batch takes of each block, from the labels that the first has above it.
+"""Densities of the second batch: labels it takes of each block, from the labels that the first has above it.
 
 A rate may depend on who was drawn, and on what was answered, at lower ranks, and on nothing else: then the martingale
 of `streameval.kernels.martingale` is one with the rates of both batches together, and the bounds hold at the full
@@ -21,18 +21,20 @@ _STEPS = 4  # densities between the least and the most, an octave
 _LOG_ODDS = 7.2  # of bounds at δ = .05: what a half-width of √(variance · LOG_ODDS / c) is made of
 
 
-def densities(ends: Int64Array, most: float, drawn: FloatArray, found: FloatArray, planned: Expected) -> FloatArray:
+def densities(ends: Int64Array, most: float, drawn: FloatArray, positives: FloatArray, planned: Expected) -> FloatArray:
     """Density of each block, between that of `first` and `most`.
 
     It is what would have been planned for the precision of the last e-fold of labels above the block, less a standard
     error, and for the variance of labels given what the judge said, plus one.
 
     Args:
-        drawn, found (float64 arrays, shape (blocks, classes)): Labels of the first batch, and positives among them;
+        drawn, positives (float64 arrays, shape (blocks, classes)): Labels of the first batch, positives among them;
             what is missing counts as negative.
         planned: The list that `most` was planned for.
     """
-    n, k = (np.concatenate([np.zeros((1, one.shape[1])), np.cumsum(one, axis=0)]) for one in (drawn, found))
+    n, k = (
+        np.concatenate([np.zeros((1, counts.shape[1])), np.cumsum(counts, axis=0)]) for counts in (drawn, positives)
+    )
     start = np.concatenate([[0], ends[:-1]])
     last = np.arange(ends.size)  # cumulative counts of the blocks before
     first = np.minimum(np.searchsorted(ends, start / math.e, side="right"), last)
@@ -45,7 +47,7 @@ def densities(ends: Int64Array, most: float, drawn: FloatArray, found: FloatArra
     within = (share * q * (1 - q)).sum(axis=1)
     within = np.minimum(p * (1 - p), within + np.sqrt(within * (1 - within) / (labels + 2)))
     of_plan = planned.share @ planned.precision, planned.share @ (planned.precision * (1 - planned.precision))
-    ratio = _needed(p, within) / _needed(*(np.array([float(one)]) for one in of_plan))
+    ratio = _needed(p, within) / _needed(*(np.array([float(number)]) for number in of_plan))
     steps = np.ceil(np.log2(np.clip(ratio, FIRST, 1)) * _STEPS - 1e-9) / _STEPS
     return _by_own_offset(ends, most, np.where(labels > 0, 2.0**steps, 1.0))
 
@@ -56,7 +58,7 @@ def first(ends: Int64Array, most: float) -> FloatArray:
 
 
 def _by_own_offset(ends: Int64Array, most: float, share: FloatArray) -> FloatArray:
-    """What stands for shares of `most` in a design whose offset is that of `most`, on the grid, and at least `FIRST`.
+    """Convert shares of `most` to a design whose offset is that of `most`, on the grid, at least `FIRST`.
 
     A plan of a lower density has a smaller offset, and labels more near the top: with the offset of a higher one the
     first e-folds would be the widest place.

@@ -58,7 +58,7 @@ class Blocks:
         return round(float(np.sum(self.items * self.rate)))
 
     def merged_from(self, size: int) -> Int64Array:
-        """Where larger blocks begin, each of `size` of these, or fewer at the end; the head stays as it is."""
+        """Give the first of each larger block, of `size` of these, or fewer at the end; the head stays as it is."""
         return np.concatenate([[0], np.arange(1, self.ends.size, size)])
 
     def merged(self, size: int) -> Blocks:

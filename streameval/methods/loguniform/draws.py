@@ -1,4 +1,4 @@
-"""Which ranks of a design are drawn, and which of these come first: draws that are nested, each at its own rate.
+"""Draws of a design, and their order: they are nested, each at its own rate.
 
 A rank that was drawn at the rate π is kept at the rate π' < π where a number of its own, uniform on [0, 1) and
 independent of all others, is below π'/π. So the same numbers give nested draws, and each is one of independent ranks.
@@ -46,7 +46,7 @@ def kept(rank: Int64Array, seed: int, whole: Blocks, part: Blocks) -> BoolArray:
 
 def batch_of(rank: Int64Array, seed: int, designs: list[Blocks]) -> Int32Array:
     """Number of the first of nested designs, the last of which is the whole, that holds each rank; from 1."""
-    held = [kept(rank, seed, designs[-1], one) for one in designs]
+    held = [kept(rank, seed, designs[-1], design) for design in designs]
     return np.asarray(1 + np.argmax(held, axis=0), np.int32)
 
 
@@ -77,5 +77,5 @@ def grown_table(before: pa.Table, design: Blocks, came: Mapping[int, int]) -> pa
     rank, earlier = np.array(sorted(came), np.int64), before.column("batch").to_numpy()
     batch = np.full(rank.size, 1 + earlier.max(), np.int32)
     batch[isin(rank, before.column("rank").to_numpy())] = earlier
-    look = np.array([came[one] for one in rank.tolist()], np.int32)
+    look = np.array([came[item_rank] for item_rank in rank.tolist()], np.int32)
     return table(design, rank).append_column("look", pa.array(look)).append_column("batch", pa.array(batch))

@@ -1,4 +1,4 @@
-"""What `kernels.martingale` gives where every block holds just what is expected of it, as operations on whole arrays.
+"""Expected evidence: `kernels.martingale` where every block holds just what is expected, on whole arrays.
 
 For forecasts, of which one command makes a few: to load compiled code would take longer than these sums.
 """

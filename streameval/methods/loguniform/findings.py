@@ -1,4 +1,4 @@
-"""What a curve of `loguniform` says of itself, in sentences."""
+"""Findings on a curve of `loguniform`, in sentences."""
 
 from __future__ import annotations
 
@@ -68,17 +68,19 @@ def _agrees(judge: Mapping[str, Any], n_items: int) -> str:
     """Say how often the judge agrees with people: on the labelled items, over the list, and where least."""
     who = "The judge" if judge["column"] == "judge" else f"The judge '{judge['column']}'"
     counted = "" if 0.5 in judge["thresholds"] else ", if a class whose middle is .5 or more counts as positive"
-    told = f"{who} agrees with people on {judge['share']:.1%} of {judge['labels']:,} labelled items{counted}"
+    sentence = f"{who} agrees with people on {judge['share']:.1%} of {judge['labels']:,} labelled items{counted}"
     if judge["labels"] < n_items:
         top = ", most of which are in the first tenth of the list" if 2 * judge["first_tenth"] > judge["labels"] else ""
         whole = "all items that it answers for" if judge["classes"][-1]["items"] else "the whole list"
-        told += f"{top}, and on about {judge['share_of_list']:.0%} of {whole}"
+        sentence += f"{top}, and on about {judge['share_of_list']:.0%} of {whole}"
     least = min(
-        (one for one in judge["by_rank"] if one["labels"] >= _ENOUGH), key=lambda one: one["share"], default=None
+        (stretch for stretch in judge["by_rank"] if stretch["labels"] >= _ENOUGH),
+        key=lambda stretch: stretch["share"],
+        default=None,
     )
     if least is None or judge["share"] - least["share"] < 3 * _deviation(judge["share"], least["labels"]):
-        return f"{told}."
-    return (f"{told}. It agrees least at ranks {least['first']:,} to {least['last']:,}, on {least['share']:.1%} of "
+        return f"{sentence}."
+    return (f"{sentence}. It agrees least at ranks {least['first']:,} to {least['last']:,}, on {least['share']:.1%} of "
             f"{least['labels']:,} items.")  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""How wide the bounds of a density will be, and which density keeps a half-width or a budget.
+"""Forecasts: the width of bounds for a density, and the density that keeps a half-width or a budget.
 
 All of it is a forecast, for a list of constant precision: coverage does not depend on it.
 """
@@ -117,7 +117,7 @@ def simulated_median(design: Blocks, delta: float, of: Expected, effort: int) ->
     for _ in range(1 + runs // 20):
         counts = _draw(design, of, random)[2]
         whole_width = _reached(design, delta, of, counts)[1]
-        together = [np.add.reduceat(one, design.merged_from(MERGED), axis=0) for one in counts]
+        together = [np.add.reduceat(class_counts, design.merged_from(MERGED), axis=0) for class_counts in counts]
         wider.append(whole_width / max(_reached(larger, delta, of, together)[0], 1e-12))
     ends = [_reached(larger, delta, of, _draw(larger, of, random)[2])[0] for _ in range(runs)]
     return float(np.median(ends) * np.mean(wider))
@@ -137,7 +137,7 @@ def _draw(design: Blocks, of: Expected, random: np.random.RandomState) -> tuple[
     seen = items if design.judged is None else random.binomial(items, design.judged[:, None])
     drawn = random.binomial(seen, design.phases[2][:, None])
     positives = random.binomial(drawn, of.precision)
-    return items, drawn, [one.astype(np.float64) for one in (seen, drawn, positives)]
+    return items, drawn, [class_counts.astype(np.float64) for class_counts in (seen, drawn, positives)]
 
 
 def _reached(

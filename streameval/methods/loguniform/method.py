@@ -185,10 +185,10 @@ class LogUniform(LogUniformParameters):
         looks = [self._look(n_items, density, look + 1) for look in stages]
         labels = blocks(n_items, density).labels
         reached = self.alpha if self.budget is None else looks[-1 if self.batches > 1 else 0].half_width
-        told = [{"stage": one.look, "labels": one.labels, "half_width": one.half_width} for one in looks]
+        by_stage = [{"stage": look.look, "labels": look.labels, "half_width": look.half_width} for look in looks]
         whole = labels == n_items
         return {
-            **({"stages": told} if self.stages > 1 else {}),
+            **({"stages": by_stage} if self.stages > 1 else {}),
             "method": self.name,
             "labels": labels,
             "accuracy": 0.0 if whole else reached,
@@ -272,7 +272,7 @@ class LogUniform(LogUniformParameters):
             came = plan.table.column("batch").to_numpy()
             last = int(came[labels.known].max(initial=1))
         bands = [self._band(plan, labels, look, came <= look) for look in range(1, last + 1)]
-        lower, upper = np.max([one.lower for one in bands], axis=0), np.min([one.upper for one in bands], axis=0)
+        lower, upper = np.max([band.lower for band in bands], axis=0), np.min([band.upper for band in bands], axis=0)
         return Points(bands[0].rank, lower, upper), bands[0].rank[::-_GRID]
 
     def _band(self, plan: Plan, labels: Labels, look: int, drawn: BoolArray) -> Points:

@@ -1,4 +1,4 @@
-"""What labels say of the yield at one rank, in a form that multiplies over lists (`streameval.curve.runs`).
+"""Evidence on the yield at one rank, in a form that multiplies over lists (`streameval.curve.runs`).
 
 A judge of all items is left out. There is no such evidence of plans that somebody may have looked at before they were
 whole, because what was seen may have decided when to stop; none of draws by key, which versions of a list share, or of
@@ -17,15 +17,15 @@ Evidence = tuple[FloatArray, FloatArray]
 """S(μ) of positives, and of negatives."""
 
 
-def evidence_at(design: Blocks, labels: Labels, asked: tuple[int, FloatArray], prior: FloatArray) -> Evidence:
+def evidence_at(design: Blocks, labels: Labels, hypotheses: tuple[int, FloatArray], prior: FloatArray) -> Evidence:
     """S of `streameval.kernels.martingale` at any rank: the block that it cuts is as good as two blocks.
 
     Args:
-        asked: The rank, and the μ.
+        hypotheses: The rank, and the μ.
     """
     from streameval.kernels.martingale import evidence
 
-    rank, mu = asked
+    rank, mu = hypotheses
     ends = np.append(design.ends[design.ends < rank], rank)
     upto = Blocks(ends, design.rate[: ends.size])
     block, inside = np.searchsorted(ends, labels.rank), labels.rank <= rank

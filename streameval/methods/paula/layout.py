@@ -1,4 +1,4 @@
-"""Where PAULA's labels lie: the head, the windows, and the tail."""
+"""Places of PAULA's labels: the head, the windows, and the tail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEIGHBOURS = 24
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the labels lie.
+    """Places of the labels.
 
     Attributes:
         epsilon, window, head, n_items: Of the plan; `head` is r̃.

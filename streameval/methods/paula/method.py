@@ -211,7 +211,7 @@ def _labelled_curve(plan: Plan, labels: Labels, layout: Layout) -> Curve:
 
 
 def _inward(layout: Layout, labels: Labels, bracket: Bracket) -> Envelope:
-    """What follows under A.2 for the integer Y: the bracket rounded inward, closed with the labels inside the windows.
+    """Tighten a bracket of the integer Y under A.2: round it inward, and close it with the labels inside the windows.
 
     Inconsistent where the bracket crosses, or the labels contradict it otherwise: A.2 is then false of them.
     """

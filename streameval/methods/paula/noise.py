@@ -119,22 +119,22 @@ def noise_diagnostics(layout: Layout, labels: Labels, assumed: dict[str, Any]) -
     }
 
 
-def contradicted(found: dict[str, Any], consistent: bool) -> bool:
+def contradicted(diagnostics: dict[str, Any], consistent: bool) -> bool:
     """Tell whether `noise_diagnostics`, or bounds that cross, speak against the model."""
-    return bool(found["contradicts_never_rising"] or found["contradicts_independence"] or not consistent)
+    return bool(diagnostics["contradicts_never_rising"] or diagnostics["contradicts_independence"] or not consistent)
 
 
 def noise_findings(
-    confidence: float, consistent: bool, found: dict[str, Any], rise: dict[str, Any], about: str
+    confidence: float, consistent: bool, diagnostics: dict[str, Any], rise: dict[str, Any], about: str
 ) -> tuple[str, ...]:
     """Say what the labels say about the model, in sentences; the most important first."""
-    if found["contradicts_never_rising"]:
+    if diagnostics["contradicts_never_rising"]:
         return (
             "The assumption fails, so bounds for labels whose probability never rises say nothing about this list: "
             f"{rise_text(rise)} ({p_text(rise['p_value'])}).",
         )
-    if found["contradicts_independence"]:
-        test = found["dependence"]
+    if diagnostics["contradicts_independence"]:
+        test = diagnostics["dependence"]
         return (
             "The assumption fails, so bounds for independent labels say nothing about this list: labels depend on "
             f"their neighbours ({test['near']:,} of {test['pairs']:,} adjacent pairs differ, but {test['far']:,} of as "

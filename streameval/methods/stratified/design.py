@@ -1,4 +1,4 @@
-"""Where stratified sampling draws: the grid, how many slots a half-width or a budget takes, and what they cost."""
+"""Design of stratified sampling: the grid, the slots that a half-width or a budget takes, and their cost."""
 
 from __future__ import annotations
 

@@ -179,12 +179,12 @@ def _shares(plan: Plan, labels: Labels, points: Int64Array, slots: int) -> tuple
     """Share of positives among the slots at each grid point, a missing label as 0 and as 1."""
     held = plan.table.column("held_until").combine_chunks()
     copies = np.diff(held.offsets.to_numpy())
-    taken = np.searchsorted(points, np.repeat(labels.rank, copies))
+    point = np.searchsorted(points, np.repeat(labels.rank, copies))
     left = np.searchsorted(points, held.flatten().to_numpy()) + 1
     shares = []
     for value in (labels.label == 1, labels.label != 0):
         weight = np.repeat(value, copies).astype(np.float64)
-        steps = np.bincount(taken, weight, points.size + 1) - np.bincount(left, weight, points.size + 1)
+        steps = np.bincount(point, weight, points.size + 1) - np.bincount(left, weight, points.size + 1)
         shares.append(np.cumsum(steps)[: points.size] / max(1, slots))
     return shares[0], shares[1]
 

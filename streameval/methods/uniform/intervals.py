@@ -17,7 +17,7 @@ from streameval.typing import FloatArray, Int64Array
 
 @dataclass(frozen=True)
 class DrawCounts:
-    """What was found up to some cutoffs.
+    """Counts of draws and positives up to some cutoffs.
 
     Attributes:
         items (int64 array, shape (k,)): Ranks up to the cutoff from which labels were drawn.

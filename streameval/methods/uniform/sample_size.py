@@ -1,4 +1,4 @@
-"""How many labels a half-width takes under uniform random sampling.
+"""Number of labels that a half-width takes under uniform random sampling.
 
 Every function takes arrays (or numbers) that broadcast against each other: N × α × p × δ in one call. α is the relative
 half-width, p the precision that is expected, δ = 1 − confidence. All are forecasts: the half-width that labels reach

@@ -1,4 +1,4 @@
-"""What the columns of `study.duckdb` mean, for who reads them in a database browser."""
+"""Comments on the columns of `study.duckdb`, for who reads them in a database browser."""
 
 from __future__ import annotations
 

@@ -56,14 +56,14 @@ class Macro:
     @property
     def answer(self) -> str:
         """The body, unless the question is refused."""
-        unknown = " OR ".join(f"({one}) IS NULL" for one in self.parameters)
+        unknown = " OR ".join(f"({parameter}) IS NULL" for parameter in self.parameters)
         refused = "".join(f"\n    WHEN {when} THEN error({says})" for when, says in self.refused)
         return f"CASE WHEN {unknown} THEN NULL{refused}\n    ELSE {self.body} END"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where macros are made, and of which evaluation.
+    """Database and evaluation that macros are made in.
 
     Attributes:
         evaluation_id: Of the only tables that they answer from.
@@ -77,7 +77,7 @@ class Place:
     def question(self, macro: Macro, caution: str) -> list[str]:
         """Give what creates a macro, as a scalar and as a table; `caution` is what its comment says besides."""
         tables = {match[1]: None for match in _READS.finditer(macro.answer)}
-        return self._created(macro.rewritten(self._of_list), tables, caution)
+        return self._macro_statements(macro.rewritten(self._of_list), tables, caution)
 
     def question_of_slice(self, macro: Macro, caution: str) -> list[str]:
         """Give the same for the question of one slice, `s`."""
@@ -86,7 +86,7 @@ class Place:
         tables = {_OF_SLICES[match[1]]: None for match in _READS.finditer(macro.answer)}
         rewritten = macro.rewritten(self._of_slice)
         comment = f"{macro.comment[:-1]}, of slice s: ranks are those within it."
-        return self._created(
+        return self._macro_statements(
             replace(rewritten, name=f"slice_{macro.name}", parameters=("s", *macro.parameters), comment=comment,
                     refused=(unknown, *rewritten.refused)),
             {"slices": None, **tables}, caution)  # fmt: skip
@@ -100,11 +100,13 @@ class Place:
         """
         created, home = ("CREATE OR REPLACE TEMP", "temp.main.") if self.name else ("CREATE", "")
         kind = "TABLE " if body.startswith("TABLE ") else ""
-        made = f"{created} MACRO {self._called(macro)} AS {body.replace(_HELPER, self._called(_HELPER))}"
-        comment = f"COMMENT ON MACRO {kind}{home}{self._called(macro).partition('(')[0]} IS {literal(says)}"
-        return [made, comment] if says else [made]
+        macro_statement = (
+            f"{created} MACRO {self._qualified(macro)} AS {body.replace(_HELPER, self._qualified(_HELPER))}"
+        )
+        comment = f"COMMENT ON MACRO {kind}{home}{self._qualified(macro).partition('(')[0]} IS {literal(says)}"
+        return [macro_statement, comment] if says else [macro_statement]
 
-    def _created(self, macro: Macro, tables: Mapping[str, None], caution: str) -> list[str]:
+    def _macro_statements(self, macro: Macro, tables: Mapping[str, None], caution: str) -> list[str]:
         def guarded(answer: str) -> str:
             """Answer only from tables of this evaluation."""
             same = [f"(SELECT bool_and(evaluation_id = {literal(self.evaluation_id)}) FROM {self._table(name)})"
@@ -117,13 +119,13 @@ class Place:
         head = f"se_asked AS {name}, " if macro.asked else ""
         # The table macro calls the scalar: a second copy of its text would take DuckDB as long to read as the first.
         # After USE, the scalar that is found may be another study's, so the tables are compared before it is called.
-        scalar = f"{self._called(macro.name)}({', '.join(f'({one})' for one in macro.parameters)})"
+        scalar = f"{self._qualified(macro.name)}({', '.join(f'({parameter})' for parameter in macro.parameters)})"
         rows = f"(SELECT {value}, {guarded(scalar)}) AS se_row(se_asked, se_answer)"
         table = f"TABLE SELECT {head}unnest(se_answer) FROM {rows} WHERE se_answer IS NOT NULL"
         says, called = f"{macro.comment} {caution}".strip(), f"{macro.name}({', '.join(macro.parameters)})"
         return [*self.create(called, says, guarded(macro.answer)), *self.create(called, says, table)]
 
-    def _called(self, macro: str) -> str:
+    def _qualified(self, macro: str) -> str:
         return f"{self.name}_{macro}" if self.name else macro
 
     def _table(self, name: str) -> str:
@@ -348,11 +350,11 @@ def _threshold(score: str) -> Macro:
     body = "struct_pack(lower := NULL::DOUBLE, score := NULL::DOUBLE, upper := NULL::DOUBLE)"
     if score != "none":
         body = f"""(SELECT struct_pack(lower := se_low, score := se_here, upper := se_high)
-            FROM {_THRESHOLD.format(known=_known(score))})"""
+            FROM {_THRESHOLD.format(known=_is_known_sql(score))})"""
     return Macro("threshold_at", ("k",), comment, body, (_K, "rank"), (_NO_RANK,))
 
 
-def _known(score: str) -> str:
+def _is_known_sql(score: str) -> str:
     return "score IS NOT NULL" + (" AND NOT isnan(score)" if score in _FLOATS else "")
 
 
@@ -395,8 +397,8 @@ def _at_score(kind: str) -> list[Macro]:
     )
     rank = share = "struct_pack(lower := NULL::DOUBLE, estimate := NULL::DOUBLE, upper := NULL::DOUBLE)"
     if kind != "none":
-        asked = f"(x)::{_FLOATS[kind]}" if kind in _FLOATS else "(x)"
-        span = _SPAN.format(known=_known(kind), asked=asked)
+        score = f"(x)::{_FLOATS[kind]}" if kind in _FLOATS else "(x)"
+        span = _SPAN.format(known=_is_known_sql(kind), asked=score)
         within = _AT_SPAN.format(span=span, turns=_TURNS.format(span=span))
         within = _BESIDE.format(bounds=within, estimate=_MIDDLE.format(span=span))
         rank = f"(SELECT struct_pack(lower := se_from, estimate := (se_from + se_to) / 2, upper := se_to) FROM {span})"
@@ -440,7 +442,7 @@ def macros(score: str, missed: str = "known") -> list[Macro]:
 
 @dataclass(frozen=True)
 class Kinds:
-    """What macros depend on besides the tables that they read.
+    """Types and facts that macros depend on, besides the tables that they read.
 
     Attributes:
         score, slices ({"float", "double", "other", "none"}): Kind of the score column of the curve, and of the curves
@@ -455,11 +457,11 @@ class Kinds:
 
 def statements(kinds: Kinds, place: Place, caution: str = "") -> list[str]:
     """Say what creates all macros in a place, in order; `caution` is what every comment says besides."""
-    made = place.create("se_triple(se_low, se_own, se_high)", "", _TRIPLE)
+    result = place.create("se_triple(se_low, se_own, se_high)", "", _TRIPLE)
     if not place.name:  # it reads no table: NAME.weighted_mean answers wherever it is asked
-        made += place.create("weighted_mean(x, w)", _WEIGHTED_MEAN_SAYS, _WEIGHTED_MEAN)
+        result += place.create("weighted_mean(x, w)", _WEIGHTED_MEAN_SAYS, _WEIGHTED_MEAN)
     for macro in macros(kinds.score, kinds.missed):
-        made += place.question(macro, caution)
+        result += place.question(macro, caution)
     for macro in [] if kinds.slices == "absent" else macros(kinds.slices):
-        made += place.question_of_slice(macro, caution)
-    return made
+        result += place.question_of_slice(macro, caution)
+    return result

@@ -51,12 +51,12 @@ def check_name(name: str) -> None:
 def file_name(study: str | os.PathLike[str], identity: str) -> str:
     """Name of the file that results of a study are attached from: it tells the study, and which results."""
     parts = (os.path.realpath(study), identity)
-    return "-".join(hashlib.sha256(one.encode()).hexdigest()[:16] for one in parts) + ".duckdb"
+    return "-".join(hashlib.sha256(part.encode()).hexdigest()[:16] for part in parts) + ".duckdb"
 
 
-def attach_statement(path: str | os.PathLike[str], name: str, known: str = "") -> str:
-    """Attach a database that nobody may change; `known`: IF NOT EXISTS, or nothing."""
-    return f"ATTACH {known}{literal(os.fspath(path))} AS {quote(name)} (READ_ONLY)"
+def attach_statement(path: str | os.PathLike[str], name: str, condition: str = "") -> str:
+    """Attach a database that nobody may change; `condition`: IF NOT EXISTS, or nothing."""
+    return f"ATTACH {condition}{literal(os.fspath(path))} AS {quote(name)} (READ_ONLY)"
 
 
 def attach(connection: Connection, path: Path, name: str, macros: Sequence[str]) -> None:
@@ -74,7 +74,7 @@ def attach(connection: Connection, path: Path, name: str, macros: Sequence[str])
             f"a {type(connection).__name__} is no connection of DuckDB", "give what duckdb.connect() gives"
         )
     try:
-        there = _there(connection, name, path.name)
+        there = _attached_file(connection, name, path.name)
         _refuse_taken(connection, name, macros)
         if there not in (None, path.name):
             connection.execute(f"DETACH {quote(name)}")  # earlier results of the same study
@@ -86,10 +86,10 @@ def attach(connection: Connection, path: Path, name: str, macros: Sequence[str])
         raise outside_trouble(error) or InputError(f"{name} cannot be registered: {first_line(error)}") from error
 
 
-def _there(connection: Connection, name: str, file: str) -> str | None:
+def _attached_file(connection: Connection, name: str, file: str) -> str | None:
     """Name of the file that the study is attached from under this name by now; None where the name is free."""
-    asked = "SELECT path FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
-    rows = connection.execute(asked, [name]).fetchall()
+    query = "SELECT path FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
+    rows = connection.execute(query, [name]).fetchall()
     if not rows:
         return None
     path = Path(rows[0][0] or "")
@@ -102,14 +102,16 @@ def _there(connection: Connection, name: str, file: str) -> str | None:
 
 def _refuse_taken(connection: Connection, name: str, macros: Sequence[str]) -> None:
     """Refuse a name that is one of a schema, or whose macros would hide others."""
-    asked = "SELECT database_name FROM duckdb_schemas() WHERE lower(schema_name) = lower(?)"
-    if rows := connection.execute(asked, [name]).fetchall():
+    query = "SELECT database_name FROM duckdb_schemas() WHERE lower(schema_name) = lower(?)"
+    if rows := connection.execute(query, [name]).fetchall():
         raise InputError(f"{name} is a schema of the database {rows[0][0]}", "give the study another name")
-    made = list(dict.fromkeys(match[1] for match in map(_MADE.search, macros) if match))
-    asked = """SELECT function_name FROM duckdb_functions() WHERE list_contains(?, lower(function_name))
+    created = list(dict.fromkeys(match[1] for match in map(_MADE.search, macros) if match))
+    query = """SELECT function_name FROM duckdb_functions() WHERE list_contains(?, lower(function_name))
                AND NOT (database_name = 'temp' AND contains(replace(lower(macro_definition), '"', ''), ?))
                ORDER BY ALL"""
-    if rows := connection.execute(asked, [[one.lower() for one in made], f"from {name.lower()}.main."]).fetchall():
+    if rows := connection.execute(
+        query, [[macro.lower() for macro in created], f"from {name.lower()}.main."]
+    ).fetchall():
         raise InputError(f"{rows[0][0]} is a function of this connection already", "give the study another name")
 
 
@@ -133,16 +135,16 @@ class Session:
             raise InputError(f"--memory is {memory}", "give gigabytes, such as 2")
         self._memory = int(memory * 1e9)
         self._left = False
-        given = {name: os.path.abspath(os.fspath(file)) for name, file in (files or {}).items()}
-        for name in given:
+        attached = {name: os.path.abspath(os.fspath(file)) for name, file in (files or {}).items()}
+        for name in attached:
             if name.lower() in TABLES:  # the macros read these tables by name
                 raise InputError(f"{name} is a table of the study", "give the file another name")
         try:
             self._connection = duckdb.connect(str(path), read_only=True)
             self._connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
             self._connection.execute(f"SET memory_limit = '{self._memory}B'")
-            self._restrict(given)
-            for name, file in given.items():
+            self._restrict(attached)
+            for name, file in attached.items():
                 self._offer(name, file)
             self._connection.execute("SET lock_configuration = true")
         except duckdb.Error as error:
@@ -183,7 +185,7 @@ class Session:
             statements = self._connection.extract_statements(query)
             for statement in statements:
                 self._refuse_writing(statement)
-            if any(one.type in _ASKS for one in statements[:-1]):
+            if any(statement.type in _ASKS for statement in statements[:-1]):
                 raise InputError("several statements ask, and only the last would be answered", "ask one at a time")
             # a daemon: the end of the program does not wait for a query that is left
             Thread(target=self._answer, args=(query, answer), daemon=True).start()
@@ -195,13 +197,13 @@ class Session:
             self._left = not answer.done()  # a single long call, within which DuckDB hears nothing
         return answer.result()
 
-    def _answer(self, query: str, told: Future[pa.Table]) -> None:
+    def _answer(self, query: str, future: Future[pa.Table]) -> None:
         try:
             answer = self._connection.sql(query)
             rows = pa.table({}) if answer is None else self._table(in_batches(answer, _BATCH_ROWS))
-            told.set_result(rows.rename_columns(unique_names(rows.column_names)))
+            future.set_result(rows.rename_columns(unique_names(rows.column_names)))
         except BaseException as error:  # whatever it is, who waits raises it
-            told.set_exception(error)
+            future.set_exception(error)
 
     def _table(self, rows: pa.RecordBatchReader) -> pa.Table:
         batches, left = [], self._memory
@@ -234,13 +236,13 @@ class Session:
 
     def _asks(self, text: str) -> bool:
         try:
-            return [_kind(one) for one in self._connection.extract_statements(text)] == [_Statement.SELECT]
+            return [_kind(statement) for statement in self._connection.extract_statements(text)] == [_Statement.SELECT]
         except duckdb.Error:
             return False
 
-    def _restrict(self, given: Mapping[str, str]) -> None:
-        folders = [file + os.sep for file in given.values() if os.path.isdir(file)]
-        files = [file for file in given.values() if not os.path.isdir(file)]
+    def _restrict(self, attached: Mapping[str, str]) -> None:
+        folders = [file + os.sep for file in attached.values() if os.path.isdir(file)]
+        files = [file for file in attached.values() if not os.path.isdir(file)]
         for setting, paths in (("allowed_directories", folders), ("allowed_paths", files)):
             if paths:
                 self._connection.execute(f"SET {setting} = [{', '.join(map(literal, paths))}]")

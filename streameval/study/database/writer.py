@@ -64,16 +64,16 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
     (identity,) = tables["provenance"].column("evaluation_id").to_pylist()
 
     def write(path: str) -> None:
-        known = dict(_STORED)
+        stored_types = dict(_STORED)
         with new_database(path) as connection:
             stored, catalog = dict[str, pa.Table](), list[str]()
             for name, table in tables.items():
                 rows = table
                 if name in READ and "evaluation_id" not in table.column_names:
                     rows = table.append_column("evaluation_id", pa.array([identity] * table.num_rows, pa.string()))
-                stored[name] = storable(connection, rows, known)
-                types = [known[column.type] for column in stored[name].columns]
-                catalog += _created((name, rows.column_names), stored[name].column_names, types, caution)
+                stored[name] = storable(connection, rows, stored_types)
+                types = [stored_types[column.type] for column in stored[name].columns]
+                catalog += _create_statements((name, rows.column_names), stored[name].column_names, types, caution)
             _copy_template(connection, ";\n".join(catalog))
             for name, rows in stored.items():
                 _with_given(connection, f"INSERT INTO {name} SELECT * FROM se_given", rows)
@@ -136,18 +136,20 @@ def _kind(curve: pa.Table) -> str:
     return "double" if kind == pa.float64() else "float"
 
 
-def _created(names: tuple[str, Sequence[str]], columns: Sequence[str], types: Sequence[str], caution: str) -> list[str]:
+def _create_statements(
+    names: tuple[str, Sequence[str]], columns: Sequence[str], types: Sequence[str], caution: str
+) -> list[str]:
     """Give what creates a table, with comments on its columns, which the files may call otherwise."""
     table_name, in_files = names
     bounds = caution if table_name in BOUNDS else ""
     typed = ", ".join(f"{quote(column)} {kind}" for column, kind in zip(columns, types, strict=True))
-    made = [f"CREATE TABLE {table_name} ({typed})"]
-    made.append(f"COMMENT ON TABLE {table_name} IS {literal(f'{TABLES[table_name]} {bounds}'.strip())}")
+    result = [f"CREATE TABLE {table_name} ({typed})"]
+    result.append(f"COMMENT ON TABLE {table_name} IS {literal(f'{TABLES[table_name]} {bounds}'.strip())}")
     for old, new in zip(in_files, columns, strict=True):
         bound = bounds if old.endswith(("lower", "upper")) else ""
         comment = f"{comment_of(table_name, old)} {bound}".rstrip() + (f" In the files: {old!r}." if new != old else "")
-        made.append(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(comment)}")
-    return made
+        result.append(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(comment)}")
+    return result
 
 
 def _copy_template(connection: duckdb.DuckDBPyConnection, catalog: str) -> None:
@@ -162,8 +164,8 @@ def _copy_template(connection: duckdb.DuckDBPyConnection, catalog: str) -> None:
     ((study,),) = connection.execute("SELECT current_database()").fetchall()
     name = f"{_TEMPLATE}{hashlib.sha256(catalog.encode()).hexdigest()[:16]}"
     with _copying(os.getpid()), connection.cursor() as ours:  # a transaction writes to one database alone
-        asked = "SELECT database_name FROM duckdb_databases() WHERE starts_with(database_name, ?) ORDER BY database_oid"
-        there = [template for (template,) in ours.execute(asked, [_TEMPLATE]).fetchall()]
+        query = "SELECT database_name FROM duckdb_databases() WHERE starts_with(database_name, ?) ORDER BY database_oid"
+        there = [template for (template,) in ours.execute(query, [_TEMPLATE]).fetchall()]
         if name not in there:
             for template in there[: max(0, len(there) - _TEMPLATES + 1)]:
                 ours.execute(f"DETACH {template}")
@@ -193,17 +195,17 @@ def _with_given(connection: duckdb.DuckDBPyConnection, statement: str, se_given:
     connection.execute(statement)
 
 
-def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table, known: dict[pa.DataType, str]) -> pa.Table:
+def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table, stored_types: dict[pa.DataType, str]) -> pa.Table:
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores.
 
     Args:
-        known: What DuckDB calls types that were tried, "" where they are not stored; those of this table are added.
+        stored_types: DuckDB's names of types that were tried, "" where they are not stored; this table's are added.
     """
     names = unique_names([field.name.replace("\0", "") or "column" for field in table.schema])
-    values = [one.cast(pa.float32()) if pa.types.is_float16(one.type) else one for one in table.columns]
+    values = [column.cast(pa.float32()) if pa.types.is_float16(column.type) else column for column in table.columns]
     for kind in dict.fromkeys(column.type for column in values):
-        known[kind] = known[kind] if kind in known else _type_stored(connection, kind)
-    columns = [column if known[column.type] else _as_text(column) for column in values]
+        stored_types[kind] = stored_types[kind] if kind in stored_types else _type_stored(connection, kind)
+    columns = [column if stored_types[column.type] else _as_text(column) for column in values]
     return pa.table(columns, names=names)
 
 
@@ -232,12 +234,12 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pa.chunked_array([pa.nulls(len(column), pa.string())])
 
 
-def plain_database(given: Callable[[], Mapping[str, Any]], comments: Mapping[str, str]) -> Callable[[str], None]:
+def plain_database(read_tables: Callable[[], Mapping[str, Any]], comments: Mapping[str, str]) -> Callable[[str], None]:
     """Give the writer of a DuckDB file of some tables, or readers of them, each with a comment."""
 
     def write(path: str) -> None:
         with new_database(path) as connection:
-            for name, rows in given().items():
+            for name, rows in read_tables().items():
                 _with_given(connection, f"CREATE TABLE {name} AS SELECT * FROM se_given", rows)
                 connection.execute(f"COMMENT ON TABLE {name} IS {literal(comments[name])}")
 

@@ -238,7 +238,11 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     found = judged("s", "truth.parquet")
     assert found.curve.claim.coverage == "none"
     assert "this is the first batch of an adaptive plan" in found.curve.findings[0]
-    assert CurveResult.of(found).facts(Path("s"))["next"].startswith("`streameval grow s --rest` adds the second batch")
+    assert (
+        CurveResult.from_evaluation(found)
+        .facts(Path("s"))["next"]
+        .startswith("`streameval grow s --rest` adds the second batch")
+    )
     assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 2
     assert run(["grow", "s", "--rest"]) == 0
     grown = Study(Path("s")).plan()

@@ -18,7 +18,7 @@ from streameval.cli import run
 from streameval.kernels.jit import small
 from streameval.kernels.predictions import STEP
 from streameval.kernels.without_replacement import lower_bound, stakes_for, wealth_of
-from streameval.per_query.predicted import METRICS, predicted, predictions_of
+from streameval.per_query.predicted import METRICS, predict_all, predictions_of
 from streameval.per_query.scattered import Room
 from streameval.progress import silent
 from streameval.rankings import open_ranking
@@ -158,8 +158,10 @@ def test_a_ranking_that_memory_does_not_hold_is_predicted_alike(monkeypatch):
     found, chosen = [], np.array([1, 2], np.uint64)
     for _ in range(2):
         ranking = open_ranking(table, RankingOptions("score"))
-        found.append(predicted(ranking, "says", (["query"], [10, 100]), chosen, silent).drawn)
-        monkeypatch.setattr(Room, "of", staticmethod(lambda spill, threads, memory: Room(spill, threads, 1_024)))
+        found.append(predict_all(ranking, "says", (["query"], [10, 100]), chosen, silent).drawn)
+        monkeypatch.setattr(
+            Room, "for_memory", staticmethod(lambda spill, threads, memory: Room(spill, threads, 1_024))
+        )
     assert found[0].all()
     assert (found[0] == found[1]).all()
 

@@ -217,10 +217,10 @@ def test_labels_that_come_late_close_the_bounds_in(home, both, copied, alike, ca
 
 def test_bounds_that_exclude_those_from_fewer_labels_stand_for_themselves(alike):
     study = Study(alike)
-    entry = ComparedStudy("c1", study.plan(), results_of(study)).at(Settings("gain@1500", kind="paired"), 0.025)
+    entry = ComparedStudy("c1", study.plan(), results_of(study)).estimate(Settings("gain@1500", kind="paired"), 0.025)
     lower, _, upper = entry.bounds
-    assert entry.after({"lower": lower + 1, "upper": upper + 9}).bounds[::2] == (lower + 1, upper)
-    assert entry.after({"lower": upper + 1, "upper": upper + 9}).bounds[::2] == (lower, upper)
+    assert entry.replacing({"lower": lower + 1, "upper": upper + 9}).bounds[::2] == (lower + 1, upper)
+    assert entry.replacing({"lower": upper + 1, "upper": upper + 9}).bounds[::2] == (lower, upper)
 
 
 def test_what_does_not_belong_in_a_history_of_comparisons_is_one_line(home, both, copied, alike, curve, capsys):

@@ -178,7 +178,7 @@ def test_bounds_hold_whatever_was_known(home, both, difference, look, scanned_on
     asked = gain_questions(AT, 0.1, look)
     comparing = Comparing(against="both.parquet", against_score="old", questions=asked, confidence=0.5)
     pair = open_pair("both.parquet", comparing, RankingOptions(score="new", key="id"))
-    labels = ReusedLabels.of(KnownLabels("gold.parquet", LabelColumns(label="right")), pair, Study("none"), None)
+    labels = ReusedLabels.read(KnownLabels("gold.parquet", LabelColumns(label="right")), pair, Study("none"), None)
     misses, runs = 0, examples(30, 60)
     for seed in range(runs):
         plan = drawn_plan(pair, comparing, seed, labels, None, silent)

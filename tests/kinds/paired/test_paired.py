@@ -74,7 +74,7 @@ def test_estimates_are_right_on_average_however_far_labelling_came(written, both
     source = str(written / "both.parquet")
     comparing = Comparing(against=source, against_score="old", questions=gain_questions(AT, 0.1))
     pair = open_pair(source, comparing, RankingOptions(score="new", key="id"))
-    reused = ReusedLabels.of(KnownLabels(), pair, Study("none"), None)
+    reused = ReusedLabels.read(KnownLabels(), pair, Study("none"), None)
     for seed in range(examples(20, 40)):
         plan = drawn_plan(pair, comparing, seed, reused, None, silent)
         turn = plan.table.column("turn").to_numpy()

@@ -10,7 +10,7 @@ from refusals import refused
 
 import streameval
 from streameval.cli import run
-from streameval.kinds.question.plan import posed
+from streameval.kinds.question.plan import load_design
 from streameval.kinds.question.tree import known_of
 from streameval.slices.judge import shared_out
 from streameval.study import Study
@@ -60,7 +60,7 @@ def test_classes_are_counted_and_their_items_are_in_a_random_order(said, how):
     in_top = (ranks <= 1_000) & (np.array(first["judge_class"]) == 1)
     order = ranks[in_top][np.argsort(np.array(first["place"])[in_top])]
     assert abs(np.corrcoef(order, np.arange(order.size))[0, 1]) < 3.6 / np.sqrt(order.size)
-    blocks = posed(plan, known_of(plan))[0].blocks
+    blocks = load_design(plan, known_of(plan))[0].blocks
     asked = plan.table
     assert (blocks.kind[asked["block"].to_numpy()] == classes[asked["rank"].to_numpy() - 1]).all()
 

@@ -421,7 +421,7 @@ def test_no_number_of_labels_is_forecast_where_none_is_known_to_decide(made):
     found = results_of(Study(made("gate open")))
     none = replace(found, summary={**found.summary, "more": {**found.summary["more"], "median": 0}})
     asked = Question.of("precision@1000 >= 0.65")
-    assert none.decided(asked, none.bounds(asked)).labels is None
+    assert none.decide(asked, none.bounds(asked)).labels is None
 
 
 @pytest.mark.parametrize(("state", "sides"), [("gate open", ["–", "–"]), ("easy decided", ["0.5000", "–"])])
