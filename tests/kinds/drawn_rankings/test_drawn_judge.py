@@ -272,7 +272,7 @@ def test_words_and_numbers_are_the_same_judge(home):
      ("--judge over", ", row 5 (from 0): judge column 'over' has 1.5."),
      ("--judge word", ", row 0 (from 0): judge column 'word' has 'maybe'."),
      ("--judge llm(0.5)", "--judge 'llm(0.5)' has thresholds, and here its values count as they are. Hint: leave"),
-     ("--alpha 0.5 --by query", "does not go with --alpha, --by. Hint: leave"),
+     ("--stages 3 --by query", "does not go with --by, --stages. Hint: leave"),
      ("--stages 2", "does not go with --stages. Hint: leave it out: it is for a study of a curve")],
 )  # fmt: skip
 def test_what_is_no_judge_of_rankings_is_one_line(home, given, said, capsys):

@@ -67,8 +67,8 @@ def test_labels_that_cannot_be_used(capsys):
         ("--per query --judge llm(0.5)", "--judge 'llm(0.5)' has thresholds, and here its values count as they are"),
         ("--per query --by text", "a study of drawn rankings does not go with --by"),
         (
-            "--per query --alpha 0.1 --judge-sample 5",
-            "with --alpha, --judge-sample. Hint: leave it out: it is for a study of a curve",
+            "--per query --stages 2 --judge-sample 5",
+            "with --judge-sample, --stages. Hint: leave it out: it is for a study of a curve",
         ),
         ("--per float", "3 rows without float (null or NaN)"),
     ],
