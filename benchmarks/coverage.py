@@ -81,7 +81,7 @@ def _band(
     """Draw, and bound the yield at the end of each block."""
     found = rng.binomial(positive, design.rate).astype(np.float64)[:, None]
     drawn = found + rng.binomial(design.items - positive, design.rate)[:, None]
-    of, items = Expected.of(0.5), design.items.astype(np.float64)[:, None]
+    of, items = Expected.from_accuracy(0.5), design.items.astype(np.float64)[:, None]
     return whole(design, *bounds(design.phases, items, drawn, (found, found), of.prior, (of.mixture(design), delta)))
 
 

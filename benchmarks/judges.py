@@ -160,7 +160,7 @@ def second_batches(
     shape: str, runs: int, n_items: int = 10**7, alpha: float = 0.0812
 ) -> dict[str, tuple[float, float, int]]:
     """Of the fixed plan and of the adaptive one: median half-width, mean labels, runs that missed."""
-    c, of, rng = smallest_c(n_items, alpha, DELTA, 0.5), Expected.of(0.5), np.random.default_rng(2)
+    c, of, rng = smallest_c(n_items, alpha, DELTA, 0.5), Expected.from_accuracy(0.5), np.random.default_rng(2)
     design = blocks(n_items, c)
     first = blocks(n_items, c, adaptive.first(design.ends, c))
     p = SHAPES[shape]((design.ends - design.items / 2) / n_items)

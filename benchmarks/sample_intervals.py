@@ -28,7 +28,7 @@ from streameval.counting.labelled_rows import RowRange
 from streameval.counting.lookups import Places
 from streameval.counting.totals import fold
 from streameval.metrics import cutoffs
-from streameval.metrics.cases import Ranked, ranked
+from streameval.metrics.cases import Ranked, rank_cases
 from streameval.metrics.exact import Counted
 from streameval.metrics.intervals import AT_CUTOFF, SampledList, SampleInterval, interval
 from streameval.metrics.sampled_rows import metrics_at_score
@@ -201,7 +201,7 @@ class Population:
     @staticmethod
     def ranked(rows: Rows) -> Population:
         """Rank its rows."""
-        return Population(ranked(rows[1], rows[0]))
+        return Population(rank_cases(rows[1], rows[0]))
 
     def value(self, metric: str, share: float, score: float) -> float:
         """Give a metric, of a share of the list where it has a cutoff, or of all items of a score or a better one."""

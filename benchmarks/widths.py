@@ -28,7 +28,7 @@ def row(n_items: int, precision: float, accuracy: float | None, runs: int) -> tu
     started = time.process_time()
     cost = create("loguniform", parameters).cost(n_items)
     planned = time.process_time() - started
-    design, of = blocks(n_items, cost["density"]), Expected.of(precision, accuracy)
+    design, of = blocks(n_items, cost["density"]), Expected.from_accuracy(precision, accuracy)
     started = time.process_time()
     reached, missed = simulate(design, DELTA, of, runs, seed=n_items % 9973)
     band = (time.process_time() - started) / runs

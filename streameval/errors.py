@@ -22,7 +22,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
-from streameval.text.credentials import masked
+from streameval.text.credentials import mask
 from streameval.text.numbers import whole_number
 from streameval.text.options import with_flags, with_keywords
 
@@ -65,8 +65,8 @@ class StreamevalError(ValueError):
     exit_status = EXIT_INPUT
 
     def __init__(self, what: str, hint: str | None = None) -> None:
-        self.what = masked(" ".join(what.split()))
-        self.hint = masked(" ".join(hint.split())) if hint else None
+        self.what = mask(" ".join(what.split()))
+        self.hint = mask(" ".join(hint.split())) if hint else None
         super().__init__(with_keywords(self._text))
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from streameval.text import escaped
+from streameval.text import escape
 from streameval.typing import FloatArray, Int64Array
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -
     >>> table("a < b", ["k"], [])
     '<table><caption>a &lt; b</caption><thead><tr><th>k</th></tr></thead><tbody></tbody></table>'
     """
-    heads = "".join(f"<th>{escaped(name)}</th>" for name in head)
-    lines = "".join(f"<tr>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    heads = "".join(f"<th>{escape(name)}</th>" for name in head)
+    lines = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     body = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
-    return f"<table>{f'<caption>{escaped(caption)}</caption>' if caption else ''}{body}</table>"
+    return f"<table>{f'<caption>{escape(caption)}</caption>' if caption else ''}{body}</table>"
 
 
 def head(found: pa.Table, most: int = 5) -> str:
@@ -77,7 +77,7 @@ def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray,
         f'<text x="{a:.1f}" y="{b:.1f}" text-anchor="{where}">{label}</text>' for a, b, where, label in ticks
     )
     return (
-        f'<svg role="img" aria-label="{escaped(title)}" viewBox="-24 -8 {_WIDTH + 32} {_HEIGHT + 24}" '
+        f'<svg role="img" aria-label="{escape(title)}" viewBox="-24 -8 {_WIDTH + 32} {_HEIGHT + 24}" '
         f'width="{_WIDTH + 32}" font-size="10" font-family="sans-serif" fill="currentColor">{marks}'
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="none" stroke="#888"/>'
         f'<polygon points="{around}" fill="#2f6db0" fill-opacity=".4" stroke="#2f6db0" stroke-opacity=".4"/>'

@@ -59,7 +59,7 @@ def columns_with(schema: pa.Schema, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(_column_of(schema.field(name)) or name for name in names))
 
 
-def picked(table: pa.Table, schema: pa.Schema, names: Sequence[str]) -> pa.Table:
+def pick(table: pa.Table, schema: pa.Schema, names: Sequence[str]) -> pa.Table:
     """Take columns and fields from a table of the columns that hold them; a field of a null struct is null."""
     if not any(_column_of(schema.field(name)) for name in names):
         return table.select(list(names))
@@ -85,7 +85,7 @@ def _path(above: str, kind: pa.DataType, name: str) -> list[int] | None:
     return None
 
 
-def unwrapped(values: pa.ChunkedArray, depth: int) -> pa.ChunkedArray:
+def unwrap(values: pa.ChunkedArray, depth: int) -> pa.ChunkedArray:
     """Take the field out of structs of one field each, so many of them one in the other."""
     return pc.struct_field(values, [0] * depth) if depth else values
 

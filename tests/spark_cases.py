@@ -31,7 +31,7 @@ from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.scans import workers
 from streameval.scans.checkpoints import Scans
-from streameval.scans.spark import opened
+from streameval.scans.spark import open_session
 
 N, FILES, GROUP = 24_000, 8, 500
 QUICK_TO_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a JVM of short jobs compiles longer than it runs
@@ -82,7 +82,7 @@ def session(engine):
     session.server = SparkConnectServer("127.0.0.1", 0)
     session.server.start(background=True)
     remote = "sc://{}:{}".format(*session.server.listening_address)
-    opened(remote).range(1).toArrow()  # whether it speaks to this client at all
+    open_session(remote).range(1).toArrow()  # whether it speaks to this client at all
     return {"remote": remote}
 
 

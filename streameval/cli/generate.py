@@ -167,7 +167,7 @@ def _parameter(name: str, kind: Any, hint: Any, default: Any, verb: Declared) ->
         hint, usual = Switch, False
     help = verb.help_of(name)
     if "METHODS" in help:
-        from streameval.methods import declared as methods
+        from streameval.methods import list_parameters as methods
 
         *others, last = methods()
         help = help.replace("METHODS", f"{', '.join(others)} or {last}")

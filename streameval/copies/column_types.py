@@ -37,7 +37,7 @@ class ColumnTypes:
         """By name the type to take."""
         return {name: next(iter(fits or ()), TEXT) for name, fits in self.fits.items()}
 
-    def met(self, other: ColumnTypes) -> ColumnTypes:
+    def meet(self, other: ColumnTypes) -> ColumnTypes:
         """Give what fits both; of the same columns."""
         return ColumnTypes(
             {name: _both(fits, other.fits[name]) for name, fits in self.fits.items()}, self.rows + other.rows
@@ -123,7 +123,7 @@ def _present(column: str, is_score: bool) -> str:
     )
 
 
-def typed(opened: Opened, types: dict[str, str], score: str | None) -> str:
+def as_types(opened: Opened, types: dict[str, str], score: str | None) -> str:
     """Columns of `se_given` as the types that were found, as SQL."""
     pairs = zip(column_names(opened), distinct(list(opened.columns)), strict=True)
     columns = [(_present(quote(alias), name == score), types[name]) for name, alias in pairs]

@@ -72,7 +72,7 @@ class RowsOnce(Unread):
     @property
     def schema(self) -> pa.Schema:
         """Of the reader; what only Arrow knows is what it is stored as."""
-        return pa.schema([(field.name, _stored(field.type)) for field in self._reader.schema])
+        return pa.schema([(field.name, _storage_type(field.type)) for field in self._reader.schema])
 
     def check(self) -> None:
         """Refuse types that Parquet has no place for, too."""
@@ -106,12 +106,12 @@ class RowsOnce(Unread):
             return None
 
 
-def _stored(kind: pa.DataType) -> pa.DataType:
+def _storage_type(kind: pa.DataType) -> pa.DataType:
     """Give what a type is stored as: an extension as its storage, a view as what it views, codes as their values."""
     if isinstance(kind, pa.BaseExtensionType):
-        return _stored(kind.storage_type)
+        return _storage_type(kind.storage_type)
     if pa.types.is_string_view(kind):
         return pa.large_string()
     if pa.types.is_binary_view(kind):
         return pa.large_binary()
-    return _stored(kind.value_type) if pa.types.is_dictionary(kind) else kind
+    return _storage_type(kind.value_type) if pa.types.is_dictionary(kind) else kind

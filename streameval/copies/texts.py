@@ -14,17 +14,17 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.copies import Unread, paths_of, rows_at_once, trec
-from streameval.copies.column_types import ColumnTypes, column_names, refuse_odd_head, typed, types_of
+from streameval.copies.column_types import ColumnTypes, as_types, column_names, refuse_odd_head, types_of
 from streameval.errors import InputError, NoRowsError
 from streameval.labelling.duckdb_session import Connection, in_batches, one_line_errors, open_session
 from streameval.labelling.hints import cells
 from streameval.labelling.readers import ROW, Opened, file_digest, is_address, open_bytes, open_source
-from streameval.parquet.files import below, has_pattern, in_file_order, is_text, matching
+from streameval.parquet.files import has_pattern, in_file_order, is_text, list_below, matching
 from streameval.rows.options import RankingOptions
 from streameval.stores import is_remote
 from streameval.stores.local import LOCAL
 from streameval.stores.temporary import temporary_folder
-from streameval.stores.transfer import copied
+from streameval.stores.transfer import local_copy
 from streameval.text import number_of
 from streameval.text.credentials import masked_source
 from streameval.typing import Int64Array
@@ -43,7 +43,7 @@ def accepts(source: Any) -> bool:
 
 def _holds_text(path: str) -> bool:
     if os.path.isdir(path):
-        return any(map(is_text, below(path)))
+        return any(map(is_text, list_below(path)))
     if is_remote(path) or not os.path.isfile(path):
         return (is_remote(path) or has_pattern(path)) and is_text(path)
     return is_text(path) or _reads_as_text(path)
@@ -63,7 +63,7 @@ def _reads_as_text(path: str) -> bool:
 def _files(path: str, file_order: str | None) -> list[str]:
     """Files that a path means, in the order that makes their rows the ranking."""
     if os.path.isdir(path):
-        names = sorted(filter(is_text, below(path)))
+        names = sorted(filter(is_text, list_below(path)))
         return [os.path.join(path, name) for name in in_file_order(names, path, file_order)]
     if is_remote(path) or os.path.exists(path) or not has_pattern(path):
         return [path]
@@ -75,7 +75,7 @@ def open_list(source: Any, options: RankingOptions) -> Iterator[Texts]:
     """Find the files; those of an object store are copied to this machine for a while."""
     paths = [file for path in paths_of(source) for file in _files(path, options.order_of_files)]
     with ExitStack() as stack:
-        here = [stack.enter_context(copied(path)) for path in paths]
+        here = [stack.enter_context(local_copy(path)) for path in paths]
         spill = stack.enter_context(temporary_folder("streameval-work"))
         for local in here:
             if not os.path.isfile(local):
@@ -95,32 +95,32 @@ class Texts(Unread):
     @property
     def schema(self) -> pa.Schema:
         """Of the first file's columns, in its order."""
-        return pa.schema([(name, _TYPES[kind]) for name, kind in self._found.chosen().items()])
+        return pa.schema([(name, _TYPES[kind]) for name, kind in self._types.chosen().items()])
 
     @property
     def n_rows(self) -> int:
         """Rows of all files."""
-        return self._found.rows
+        return self._types.rows
 
     @cached_property
-    def _found(self) -> ColumnTypes:
+    def _types(self) -> ColumnTypes:
         """Give what the columns are: every row was looked at.
 
         Raises:
             InputError: Rows that are not of as many columns as the head has, files of other columns, no rows.
         """
-        each = [self._surveyed(file) for file in self._files]
+        each = [self._survey(file) for file in self._files]
         for file, file_types in zip(self._files, each, strict=True):
             if file_types.fits.keys() != each[0].fits.keys():
                 odd = sorted(file_types.fits.keys() ^ each[0].fits.keys())
                 raise InputError(f"{file}: its columns are not those of {self._files[0]}: only one has '{odd[0]}'",
                                  "give all files the same columns")  # fmt: skip
-        merged = reduce(ColumnTypes.met, each)
+        merged = reduce(ColumnTypes.meet, each)
         if not merged.rows:
             raise NoRowsError(f"{self.name}: no rows", self.without_rows)
         return merged
 
-    def _surveyed(self, file: str) -> ColumnTypes:
+    def _survey(self, file: str) -> ColumnTypes:
         with self._open(file) as (connection, opened):
             names = column_names(opened)
             refuse_odd_head(opened, names)
@@ -133,11 +133,11 @@ class Texts(Unread):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read one file after another; an `InputError` where one was changed since it was looked at."""
-        types, schema = self._found.chosen(), self.schema
+        types, schema = self._types.chosen(), self.schema
         for file, state in zip(self._files, self._states, strict=True):
-            at_once = rows_at_once(8 * state[0] / max(1, self._found.rows) * len(self._files))
+            at_once = rows_at_once(8 * state[0] / max(1, self._types.rows) * len(self._files))
             with self._open(file) as (connection, opened):
-                columns = typed(opened, types, self.options.score)
+                columns = as_types(opened, types, self.options.score)
                 answer = connection.sql(f"SELECT {columns}, {ROW} FROM se_given")
                 last = 0
                 for batch in in_batches(answer, at_once):

@@ -57,7 +57,7 @@ def write_copy(unread: Unread, room: Path, progress: Progress, dictionaries: str
     Whatever ends it early, the folder is removed, unless complete parts are in it that a later run can use.
     """
     unread.check()
-    begun = _begun(room, unread.content, dictionaries)
+    begun = _earlier_run(room, unread.content, dictionaries)
     try:
         _fill(unread, room, begun, progress)
     except BaseException as error:
@@ -211,7 +211,7 @@ class _Begun:
             atomic.write_all({room / _BEGUN: atomic.json_object(vars(self))})
 
 
-def _begun(room: Path, content: str | None, dictionaries: str) -> _Begun:
+def _earlier_run(room: Path, content: str | None, dictionaries: str) -> _Begun:
     """Give what an earlier run has left of the same content, written alike; a folder without any is emptied."""
     try:
         kept = _Begun(**read_json(room / _BEGUN, "plan again"))
@@ -238,7 +238,7 @@ def _fill(unread: Unread, room: Path, begun: _Begun, progress: Progress) -> None
         begun.save(room)
 
     announce(progress, Step("read", unread.n_rows))
-    groups = _groups(_after(ahead(unread.batches()), before))
+    groups = _groups(_skip_rows(ahead(unread.batches()), before))
     coded = _of_few_values if begun.dictionaries == OF_FEW_VALUES else _every
     write_parts(room, unread.schema, groups, count_rows, finished, begun.parts, coded)
     if not written:
@@ -267,7 +267,7 @@ def _repeats(column: pa.ChunkedArray) -> bool:
         return False
 
 
-def _after(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+def _skip_rows(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
     """Pass over the first rows."""
     for batch in batches:
         skipped = min(rows, batch.num_rows)

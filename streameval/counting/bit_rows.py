@@ -69,7 +69,7 @@ def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) ->
         InputError: As of `LabelledRows.read`.
     """
     if rows.order is not None:
-        yield from (_scored(rows, unit, cutoffs) for unit in units)
+        yield from (_with_scores(rows, unit, cutoffs) for unit in units)
         return
     for of_file in by_file(units):
         bits = rows.label_bits(of_file)
@@ -79,7 +79,7 @@ def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) ->
             yield BitRows(unit.first_position, size, words, bins=rows.bins(held))
 
 
-def _scored(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
+def _with_scores(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
     bits = BitRows(unit.first_position, unit.rows, rows.label_bits([unit])[0])
     if rows.order is None or rows.score is None:
         return bits
@@ -96,18 +96,18 @@ def _scored(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
             raise UnorderedError(bits.before + wrong + 1)
         keys = every[places]
     ends, bins = (int(keys[-2]), int(keys[-1])), rows.bins([unit])
-    above = () if rows.clusters is None else tuple(_above(rows, unit, ends, key) for key in rows.clusters.scores)
+    above = () if rows.clusters is None else tuple(_count_above(rows, unit, ends, key) for key in rows.clusters.scores)
     return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=ends, bins=bins, above=above)
 
 
-def _above(rows: LabelledRows, unit: Unit, ends: tuple[int, int], key: int) -> int:
+def _count_above(rows: LabelledRows, unit: Unit, ends: tuple[int, int], key: int) -> int:
     """Count the rows of a unit whose order key is no larger than one; only that of one unit lies between its ends."""
     if not ends[0] <= key < ends[1]:
         return unit.rows if key >= ends[1] else 0
     return int(np.searchsorted(rows.keys(unit), np.uint64(key), side="right"))
 
 
-def linked(units: Iterable[BitRows]) -> Iterator[BitRows]:
+def link_units(units: Iterable[BitRows]) -> Iterator[BitRows]:
     """Say of each unit's first row whether it repeats the one before; raises `UnorderedError` where it is better."""
     last: int | None = None
     for unit in units:
@@ -119,7 +119,7 @@ def linked(units: Iterable[BitRows]) -> Iterator[BitRows]:
         yield unit
 
 
-def joined(pieces: list[BitRows]) -> BitRows:
+def join(pieces: list[BitRows]) -> BitRows:
     """Make one stretch of consecutive pieces, whose first row is bit 0."""
     whole, size = pieces[0], sum(piece.size for piece in pieces)
     if len(pieces) == 1 and whole.first % WORD == 0:

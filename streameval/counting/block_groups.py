@@ -57,7 +57,7 @@ class TiedRows:
     founds: Int64Array
 
     @staticmethod
-    def of(source: GroupSource, rows: tuple[int, int], most: int) -> TiedRows:
+    def from_rows(source: GroupSource, rows: tuple[int, int], most: int) -> TiedRows:
         """Read groups, `most` of them at most; see `streameval.kernels.groups.read_stretch`."""
         ends = np.empty((2, most + ROOM), np.int64)
         with small(steps(source, rows)):

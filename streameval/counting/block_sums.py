@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from streameval.counting.influence import Bits, BlockInfluence, block_influence
-from streameval.counting.labelled_rows import packed
+from streameval.counting.labelled_rows import pack
 from streameval.errors import InputError
 from streameval.kernels import exact, groups
 from streameval.kernels.bits import WORD, copy_bits, count_bits
@@ -76,7 +76,7 @@ def sum_bits(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSu
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
     """
     words = size // WORD + 1
-    summed = _summed(before, size, bits, cutoffs)
+    summed = _sum_block(before, size, bits, cutoffs)
     summed.bits = bits[0][:words], None if bits[1] is None else bits[1][:words]
     return summed
 
@@ -96,10 +96,10 @@ def with_influence(
     return summed
 
 
-def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSums:
+def _sum_block(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSums:
     labels, repeats = bits
     if repeats is None:
-        return _untied(before, labels, size, cutoffs)
+        return _sum_untied(before, labels, size, cutoffs)
     n = groups.leading_ties(repeats, size)
     lead = n, count_bits(labels, 0, n)
     tied = groups.of_bits(labels, repeats)
@@ -111,13 +111,13 @@ def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSum
             words = np.zeros(labels.size, np.uint64)
             copy_bits(labels, n, size - n - 1, words, 0)
         last = count_bits(labels, size - 1, size)
-        return replace(_untied(before + n, words, size - n - 1, cutoffs), lead=lead, rest=(1, last))
+        return replace(_sum_untied(before + n, words, size - n - 1, cutoffs), lead=lead, rest=(1, last))
     last = groups.last_group(repeats, size)
     rest = size - last, count_bits(labels, last, size)
     return replace(_part(before + n, (tied, (n, last), last - n), rest, cutoffs), lead=lead)
 
 
-def _untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> BlockSums:
+def _sum_untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> BlockSums:
     whole, real, corner = _room()
     if before < exact.FAR_RANKS:
         exact.add_labels(words, size, before, whole, real)
@@ -126,7 +126,7 @@ def _untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> 
     founds = founds_of(words, size)
     with small(_STRETCH_STEPS * founds.size):
         whole[exact.EARLY] = hull_of_labels(words, size, founds, corner[2], corner[0])
-    local = _inside(cutoffs, before, size)
+    local = _cutoffs_inside(cutoffs, before, size)
     cut = np.empty((local.size, 4), np.int64)
     cut[:, 0], cut[:, 1], cut[:, 2] = local - 1, found_before(words, local - 1, founds), 1
     cut[:, 3] = words[cut[:, 0] // WORD] >> (cut[:, 0] % WORD).astype(np.uint64) & np.uint64(1)
@@ -135,7 +135,7 @@ def _untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> 
 
 def sum_labels(before: int, labels: UInt8Array, cutoffs: Int64Array) -> BlockSums:
     """Do what `sum_bits` does with untied items; an `InputError` names the rank of a label that is neither 0 nor 1."""
-    return sum_bits(before, labels.size, (_packed(before, labels), None), cutoffs)
+    return sum_bits(before, labels.size, (_pack(before, labels), None), cutoffs)
 
 
 def sum_rows(
@@ -154,7 +154,7 @@ def sum_rows(
         UnorderedError: A key that is smaller than the one before it.
         InputError: A label that is neither 0 nor 1; names its rank.
     """
-    words = _packed(before, labels)
+    words = _pack(before, labels)
     repeats = np.zeros(words.size, np.uint64)
     wrong = 0 if previous is not None and keys[0] < previous else set_repeats(keys, 0, repeats)
     if wrong < keys.size:
@@ -163,11 +163,11 @@ def sum_rows(
     return sum_bits(before, labels.size, (words, repeats), cutoffs)
 
 
-def _packed(before: int, labels: UInt8Array) -> UInt64Array:
+def _pack(before: int, labels: UInt8Array) -> UInt64Array:
     if labels.max(initial=0) > 1:
         at = int(np.argmax(labels > 1))
         raise InputError(f"the label at rank {before + at + 1:,} is {labels[at]}, not 0 or 1")
-    return packed(labels)
+    return pack(labels)
 
 
 def block_edges(before: int, starts: AnyArray) -> list[int]:
@@ -213,7 +213,7 @@ def _part(
     """Sum groups that have ended, before one that may go on: where they are read, which, and their items."""
     whole, real, corner = _room()
     source, rows, items = ended
-    local = _inside(cutoffs, start, items)
+    local = _cutoffs_inside(cutoffs, start, items)
     cut = np.empty((local.size, 4), np.int64)
     with small(groups.steps(source, rows)):
         add_groups(source, rows, start, local, whole, real, corner, cut)
@@ -229,7 +229,7 @@ def _hulls(whole: Int64Array, corner: Int64Array) -> tuple[Int64Array, Int64Arra
     return early, corner[1, : whole[exact.ENDS]].copy() if whole[exact.MIXED] else early
 
 
-def _inside(cutoffs: Int64Array, start: int, size: int) -> Int64Array:
+def _cutoffs_inside(cutoffs: Int64Array, start: int, size: int) -> Int64Array:
     """Cutoffs in the first `size` ranks after `start`, counted from there."""
     first, last = np.searchsorted(cutoffs, [start, start + size], side="right")
     return cutoffs[first:last] - start

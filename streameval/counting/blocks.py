@@ -8,7 +8,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from streameval.counting.bit_rows import BitRows, joined
+from streameval.counting.bit_rows import BitRows, join
 from streameval.counting.block_sums import BlockSums, sum_bits, sum_labels, sum_rows, with_influence
 from streameval.counting.labelled_rows import RowRange
 from streameval.typing import Int64Array, UInt64Array
@@ -61,7 +61,7 @@ def blocks(pieces: Iterable[P], size: int, last: P | None = None) -> Iterator[Bl
 
 def sum_block(held: Block[BitRows], cutoffs: Int64Array) -> tuple[BlockSums, UInt64Array | None]:
     """Return the sums of a block, and the order keys at the cutoffs in it."""
-    rows = joined(held.pieces)
+    rows = join(held.pieces)
     summed = sum_bits(rows.before, rows.size, (rows.labels, rows.repeats), cutoffs)
     summed = with_influence(summed, rows.before, rows.bins, cutoffs, rows.above)
     return summed, None if rows.repeats is None else rows.keys

@@ -66,21 +66,21 @@ def sum_by_score(
     fits = n_items * size <= words
     some = cache(lambda: sample(scans.rows, _SAMPLE_UNITS))
     # a counter of a score does not say of which clusters its items are
-    counted = _counted(scans, cutoffs, scores, (limits, some), progress) if scans.rows.clusters is None else None
+    counted = _count_scores(scans, cutoffs, scores, (limits, some), progress) if scans.rows.clusters is None else None
     if counted is not None:
         return counted
     memory, threads = limits.memory - words, scans.threads
-    ranges = KeyRanges.of(some(), n_items, rows_to_sort(memory, threads), shift)
+    ranges = KeyRanges.from_keys(some(), n_items, rows_to_sort(memory, threads), shift)
     parted = Parted(ranges, Spill(limits.file, words, n_items * size))
     scans.part(parted, words, progress)
-    ordered = OrderedWords.of(parted, n_items, memory, threads)
+    ordered = OrderedWords.from_piles(parted, n_items, memory, threads)
     how = "ordered in memory" if fits else "ordered range by range"
     kept = KeptBits(limits.file, threads)
     wanted = () if scans.rows.clusters is None else scans.rows.clusters.scores
     return sum_in_order(ordered.parts(cutoffs, BLOCK, threads, wanted), ordered.rows, cutoffs, scores, how, kept)
 
 
-def _counted(
+def _count_scores(
     scans: LabelledScans, cutoffs: Int64Array, scores: Scores, room: tuple[Limits, Sample], progress: Progress
 ) -> Summed | None:
     """Count every score, in one array where counters are few, else pile by pile; None where they are too many."""
@@ -88,19 +88,21 @@ def _counted(
     # statistics may be missing, or wrong: then some rows find no counter
     spans = [] if limits.span in (None, _EVERY_KEY) else [limits.span]
     for span in [*spans, _EVERY_KEY] if free_bits(scans.rows) else spans:
-        cells = Cells.between(span, scans.rows)
+        cells = Cells.spanning(span, scans.rows)
         if cells.count <= _FEW_CELLS:
             counts: LabelCounts | None = scans.dense(cells, progress)
         else:
-            counts = _piled(scans, Piles(cells), some, limits, progress)
+            counts = _count_by_pile(scans, Piles(cells), some, limits, progress)
         if counts is not None:
-            summed = _summed(counts, cutoffs, scores, "a counter for every score", limits, scans.threads)
+            summed = _sum_piles(counts, cutoffs, scores, "a counter for every score", limits, scans.threads)
             if summed.totals.n_items == scans.rows.n_items:
                 return summed
     return None
 
 
-def _piled(scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, progress: Progress) -> PileCounts | None:
+def _count_by_pile(
+    scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, progress: Progress
+) -> PileCounts | None:
     n_items, words = scans.rows.n_items, _PILED_WORDS * limits.memory
     if not piles.suit(some, n_items):
         return None
@@ -112,7 +114,9 @@ def _piled(scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, pro
     return piled.counts()
 
 
-def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, limits: Limits, threads: int) -> Summed:
+def _sum_piles(
+    counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, limits: Limits, threads: int
+) -> Summed:
     kept, seen = KeptGroups(limits.file), [np.empty(0, np.uint64)]
 
     def sums(pool: ThreadPool) -> Iterator[BlockSums]:

@@ -29,7 +29,7 @@ class Cells:
     count: int
 
     @staticmethod
-    def between(span: tuple[int, int], rows: LabelledRows) -> Cells:
+    def spanning(span: tuple[int, int], rows: LabelledRows) -> Cells:
         """Cells for keys from one to another; low bits that all keys of a type of score share are left out."""
         shift = free_bits(rows)
         low = span[0] >> shift << shift

@@ -67,7 +67,7 @@ class KeptBits:
         """
         labels, repeats, rows = self._read(first, last)
         if repeats is not None:
-            return TiedRows.of(of_bits(labels, repeats), rows, last - first)
+            return TiedRows.from_rows(of_bits(labels, repeats), rows, last - first)
         return UntiedRows(labels, rows[0], last - first)
 
     def look(self, _: int, first: int, last: int) -> LookUp:
@@ -107,7 +107,7 @@ class KeptGroups:
     def groups(self, block: int) -> BlockGroups:
         """Groups of a block."""
         numbers = self._read(block)
-        return TiedRows.of(of_numbers(numbers), (0, numbers.shape[1]), numbers.shape[1])
+        return TiedRows.from_rows(of_numbers(numbers), (0, numbers.shape[1]), numbers.shape[1])
 
     def look(self, block: int, first: int, last: int) -> LookUp:
         """See `streameval.counting.lookups.Kept`."""

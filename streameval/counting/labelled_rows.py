@@ -22,7 +22,7 @@ from streameval.rankings.ranking import Ranking
 from streameval.rows import row_groups
 from streameval.rows.row_groups import together
 from streameval.scans.threads import own_room
-from streameval.scans.units import Unit, narrowed, parts_of
+from streameval.scans.units import Unit, parts_of, read_narrowly
 from streameval.text import number_of, row_of, those_with
 from streameval.typing import AnyArray, UInt8Array, UInt16Array, UInt64Array
 
@@ -80,7 +80,7 @@ class LabelledRows:
         keys = () if self.clusters is None else self.clusters.columns
         return list(dict.fromkeys([*labels, *([] if self.score is None else [self.score]), *keys]))
 
-    def elsewhere(self, units: Sequence[Unit]) -> LabelledRows:
+    def for_worker(self, units: Sequence[Unit]) -> LabelledRows:
         """Give the same on a worker, which has some of the units."""
         return replace(self, units=units)
 
@@ -118,17 +118,17 @@ class LabelledRows:
 
     def labels(self, unit: Unit) -> UInt8Array:
         """Decode the labels of one unit."""
-        words, values = self._stored([unit])
+        words, values = self._read_stored([unit])
         return values if words is None else np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
 
     def label_bits(self, units: Sequence[Unit]) -> list[UInt64Array]:
         """Decode the labels of units as bits (`streameval.kernels.bits`): of several of a file together, or of each."""
-        words, values = self._stored(units)
+        words, values = self._read_stored(units)
         if words is None and len(units) > 1:
             return [self.label_bits([unit])[0] for unit in units]
-        return [packed(values) if words is None else words]
+        return [pack(values) if words is None else words]
 
-    def _stored(self, units: Sequence[Unit]) -> tuple[UInt64Array | None, UInt8Array]:
+    def _read_stored(self, units: Sequence[Unit]) -> tuple[UInt64Array | None, UInt8Array]:
         """Labels of units of a file as bits where they lie so; else None, and bytes where there is one unit."""
         unit, nothing = units[0], np.empty(0, np.uint8)
         if self.joined_labels is not None:
@@ -180,7 +180,7 @@ class LabelledRows:
                  and unit.first_position + unit.rows > first]  # fmt: skip
         if not parts:
             return RowRange(first, np.empty(0, np.uint8), None if self.order is None else np.empty(0, np.uint64))
-        whole = joined(parts)
+        whole = join(parts)
         cut = slice(first - whole.before, last - whole.before)
         keys = None if whole.keys is None else whole.keys[cut]
         return RowRange(first, whole.labels[cut], keys, bins=None if whole.bins is None else whole.bins[cut])
@@ -206,7 +206,7 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "column", meaning: 
     return LabelledRows(together(units), label, meaning=meaning)
 
 
-def joined(parts: list[RowRange]) -> RowRange:
+def join(parts: list[RowRange]) -> RowRange:
     """Consecutive rows as one range."""
     if len(parts) == 1:
         return parts[0]
@@ -217,7 +217,7 @@ def joined(parts: list[RowRange]) -> RowRange:
     return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None, bins=all_bins)
 
 
-def packed(labels: UInt8Array) -> UInt64Array:
+def pack(labels: UInt8Array) -> UInt64Array:
     """Bytes of 0 and 1 as bits (`streameval.kernels.bits`)."""
     words = np.zeros(labels.size // 64 + 2, np.uint64)
     bits = np.packbits(labels, bitorder="little")
@@ -272,7 +272,7 @@ def refuse_unreached_level(rows: LabelledRows) -> None:
 
 def _labels(column: pa.ChunkedArray, name: str, unit: Unit, meaning: LabelMeaning) -> UInt8Array:
     """0/1 as bytes."""
-    return narrowed(
+    return read_narrowly(
         lambda part: _bytes(column if part is unit else part.read([name]).column(0), name, part.place, meaning), unit
     )
 

@@ -56,9 +56,9 @@ class Places:
     def groups(self, block: int, first: int = 0, last: int | None = None) -> Ends:
         """(start, found) before each group of a block and at its end, or of some, counted from the list's start."""
         groups = self.block(block)
-        return self._counted(block, groups.between(first, groups.size if last is None else last))
+        return self._count(block, groups.between(first, groups.size if last is None else last))
 
-    def _counted(self, block: int, ends: Ends) -> Ends:
+    def _count(self, block: int, ends: Ends) -> Ends:
         return self.totals.start[block] + ends[0], self.totals.start_yield[block] + ends[1]
 
     def ends(self, block: int, order: str, first: int = 0, last: int | None = None) -> Ends:
@@ -125,7 +125,7 @@ class Places:
         """
         groups = self.block(block)
         edges = [*range(group, groups.size, _STRETCH), groups.size]
-        start, positives = self._counted(block, groups.before(np.array(edges)))
+        start, positives = self._count(block, groups.before(np.array(edges)))
         return edges, positives[1:], start[:-1] + np.diff(positives)
 
     def _best_in(self, block: int, group: int, order: str) -> float:

@@ -32,7 +32,7 @@ class OrderedWords:
     ends: Int64Array
 
     @staticmethod
-    def of(parted: Parted, n_items: int, memory: float, threads: int) -> OrderedWords:
+    def from_piles(parted: Parted, n_items: int, memory: float, threads: int) -> OrderedWords:
         """Piles of which `threads` can be sorted at once; raises `InputError` where rows came or went."""
         piles = list(parted.piles(rows_to_sort(memory, threads)))
         ends: Int64Array = np.cumsum(np.array([pile.size for pile in piles], np.int64))
@@ -50,7 +50,7 @@ class OrderedWords:
             if not hasattr(thread, "room"):
                 thread.room = _room(block)
             number, held = numbered
-            return sum_range(_joined(held.pieces, held.last, number * block, thread.room), cutoffs, scores)
+            return sum_range(_join(held.pieces, held.last, number * block, thread.room), cutoffs, scores)
 
         with ThreadPool(threads) as pool:
             in_rank_order = pool.in_order(Pile.rows, self.piles, threads)
@@ -63,14 +63,14 @@ class OrderedWords:
         for pile, end in zip(self.piles[a : b + 1], self.ends[a : b + 1].tolist(), strict=True):
             begin = end - pile.size
             pieces.append(pile.rows().cut(max(0, first - begin), min(pile.size, last - begin)))
-        return _joined(pieces, None, first, _room(last - first))
+        return _join(pieces, None, first, _room(last - first))
 
 
 def _room(rows: int) -> RowRoom:
     return np.empty(rows, np.uint64), np.empty(rows, np.uint8), np.empty(rows, np.uint16)
 
 
-def _joined(pieces: Sequence[SortedRows], last: SortedRows | None, before: int, room: RowRoom) -> RowRange:
+def _join(pieces: Sequence[SortedRows], last: SortedRows | None, before: int, room: RowRoom) -> RowRange:
     """One stretch, taken apart in `room`."""
     at, bins = 0, None
     for piece in pieces:

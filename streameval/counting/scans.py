@@ -14,17 +14,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from streameval.counting.bit_rows import BitRows, linked, read_bits
+from streameval.counting.bit_rows import BitRows, link_units, read_bits
 from streameval.counting.block_sums import BlockSums, UnorderedError
 from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells
 from streameval.counting.label_counts import KeyCounts
-from streameval.counting.labelled_rows import LabelledRows, joined
+from streameval.counting.labelled_rows import LabelledRows, join
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.process.threads import ThreadPool
 from streameval.progress import Progress
-from streameval.scans.jobs import SUM, Engine, Job, OnWorkers, Partial, PartialBuilder, Task, merged
+from streameval.scans.jobs import SUM, Engine, Job, OnWorkers, Partial, PartialBuilder, Task, merge
 from streameval.scans.threads import Scanning, prefetch
 from streameval.scans.units import Unit
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt16Array, UInt64Array
@@ -79,7 +79,7 @@ class LabelledScans:
         """Count labels per key; keys outside the cells are passed over."""
         units = np.arange(len(self.rows.units))
         job = Scanning(CountingLabels(cells), self.rows, units, self.threads)
-        return KeyCounts(cells.low, cells.shift, merged(self.engine.run(job, progress)).columns[SUM])
+        return KeyCounts(cells.low, cells.shift, merge(self.engine.run(job, progress)).columns[SUM])
 
     def part(self, parted: WordReceiver, memory: float, progress: Progress) -> None:
         """Part all rows as words; where others read them, no more come back at once than `memory` bytes hold."""
@@ -110,7 +110,7 @@ class Summing(Job[SummedBlock]):
         add = partial(sum_block, cutoffs=self.cutoffs)
         with ThreadPool(self.threads) as pool:
             read = pool.in_order(self._read, _batches(rows.units, most, together), self.threads + 2)
-            units = linked(chain.from_iterable(read))
+            units = link_units(chain.from_iterable(read))
             for summed in pool.in_order(add, blocks(units, self.block), self.threads + 1, together):
                 done = min(done + self.block, rows.n_items)
                 progress(done, rows.n_items)
@@ -122,7 +122,7 @@ class Summing(Job[SummedBlock]):
 
     def for_workers(self) -> OnWorkers[SummedBlock]:
         """See `Job.for_workers`: pieces are blocks, and the row before shows whether the first score ties with it."""
-        bare, n_items = replace(self, rows=self.rows.elsewhere(())), self.rows.n_items
+        bare, n_items = replace(self, rows=self.rows.for_worker(())), self.rows.n_items
         ends = np.append(np.arange(self.block, n_items, self.block), n_items)
         overlap = int(self.rows.order is not None)
         return OnWorkers(bare.run_share, ends=ends, overlap=overlap, most_rows=_MOST_BLOCKS * self.block)
@@ -141,7 +141,7 @@ class Summing(Job[SummedBlock]):
         """Read the rows `first` up to, and without, `last`."""
         read = (read_bits(self.rows, units[few.start : few.stop], self.cutoffs)
                 for few in _batches(units, _TOGETHER_ROWS))  # fmt: skip
-        for unit in linked(chain.from_iterable(read)):
+        for unit in link_units(chain.from_iterable(read)):
             begin, end = max(0, first - unit.before), min(unit.size, last - unit.before)
             if begin < end:
                 yield unit.cut(begin, end)
@@ -216,7 +216,7 @@ class Parting(Job[Any]):
         if len(units) == 1 and self.ranges.keys == "words":
             take(self.rows.words(units[0]), self.rows.labels(units[0]))
             return units[0].rows
-        rows = joined([self.rows.read(unit) for unit in units])
+        rows = join([self.rows.read(unit) for unit in units])
         if rows.keys is None:
             raise InputError("there is no score to order by")
         take(rows.keys, rows.labels, rows.bins)
@@ -224,7 +224,7 @@ class Parting(Job[Any]):
 
     def for_workers(self) -> OnWorkers[Any]:
         """See `Job.for_workers`: no more come back at once than the memory holds."""
-        bare = replace(self, rows=self.rows.elsewhere(()), parted=None)
+        bare = replace(self, rows=self.rows.for_worker(()), parted=None)
         return OnWorkers(bare.run_share, most_rows=float(self.memory / self.ranges.word.itemsize))
 
     def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from streameval import notebook
 from streameval.curve.at_cutoff import METRICS, Known, bounds_at, f_bounds
 from streameval.curve.at_score import ranks_at_score, score_at
-from streameval.curve.bounds import Bounds, HalfWidth, inside, widest
+from streameval.curve.bounds import Bounds, HalfWidth, cut_to_bounds, widest
 from streameval.curve.envelope import Envelope
 from streameval.curve.estimated import YieldEstimate
 from streameval.curve.extremes import Extremes
@@ -75,7 +75,7 @@ class Curve(notebook.Tabular):
         if self.estimated is None:
             return None
         misses = float(self.misses) if self.misses_upper is None else self.misses_estimate
-        return PlugIn(self.estimated.clipped(self.envelope), self.n_items, misses)
+        return PlugIn(self.estimated.clip(self.envelope), self.n_items, misses)
 
     def on(self, basis: Basis) -> Curve:
         """Return the same curve with estimates of another basis."""
@@ -115,13 +115,15 @@ class Curve(notebook.Tabular):
         Raises:
             InputError: If a rank is not a whole number in 1..N.
         """
-        wanted = self._inside(ranks)
+        wanted = self._check_ranks(ranks)
         columns: dict[str, Any] = {"rank": wanted}
         if self.score is not None:
             columns["score"] = _look_up(self.score, wanted, "score")
         plug_in = self.plug_in
         for name, (low, high) in self._bounds(wanted).items():
-            estimate = np.full(wanted.size, np.nan) if plug_in is None else inside(plug_in.at(name, wanted), low, high)
+            estimate = (
+                np.full(wanted.size, np.nan) if plug_in is None else cut_to_bounds(plug_in.at(name, wanted), low, high)
+            )
             sides = {f"{name}_lower": low, name: estimate, f"{name}_upper": high}
             columns |= {side: pa.array(values, from_pandas=True) for side, values in sides.items()}
         return pa.table(columns)
@@ -133,15 +135,15 @@ class Curve(notebook.Tabular):
 
     def yield_at(self, rank: int) -> Bounds:
         """Positives among the first `rank` items."""
-        return self._at(rank, "yield")
+        return self._bounds_on(rank, "yield")
 
     def precision_at(self, rank: int) -> Bounds:
         """Share of positives among the first `rank` items."""
-        return self._at(rank, "precision")
+        return self._bounds_on(rank, "precision")
 
     def recall_at(self, rank: int) -> Bounds:
         """Share of all positives, misses included, that are among the first `rank` items; NaN without positives."""
-        return self._at(rank, "recall")
+        return self._bounds_on(rank, "recall")
 
     def f_measure(self, rank: int, beta: float = 1.0) -> Bounds:
         """(1 + β²)·Y/(rank + β²·P) of the first `rank` items.
@@ -151,7 +153,7 @@ class Curve(notebook.Tabular):
         """
         if not (isinstance(beta, Real) and 0 <= beta < np.inf):
             raise InputError(f"beta is {beta!r}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
-        ranks = self._inside([rank])
+        ranks = self._check_ranks([rank])
         (lower,), (upper,) = f_bounds(self.known(ranks), beta)
         return Bounds.of(
             float(lower), float(upper), self._of_plug_in(lambda plug_in: float(plug_in.f_at(ranks, beta)[0]))
@@ -188,7 +190,7 @@ class Curve(notebook.Tabular):
             lower, score, upper: `score` is None where that item was not read and its neighbours' scores differ; all
                 three where the order has no scores, or there is none at or after `rank`.
         """
-        return score_at(self.score, *self._inside([rank]).tolist())
+        return score_at(self.score, *self._check_ranks([rank]).tolist())
 
     def rank_at_score(self, score: Any) -> tuple[int, int]:
         """First and last rank that the cutoff may be which keeps every item of a score or a better one; 0 keeps none.
@@ -206,7 +208,7 @@ class Curve(notebook.Tabular):
 
         NaN where a metric is undefined. A cutoff of no items has no precision: 0 is left out where there is more.
         """
-        ends = self._inside([max(1, first), max(1, last)])
+        ends = self._check_ranks([max(1, first), max(1, last)])
         kinks = self.envelope.kinks
         ranks = unique(ends, kinks[(kinks > ends[0]) & (kinks < ends[1])])
         at_cutoffs = self.known(ranks)
@@ -248,7 +250,7 @@ class Curve(notebook.Tabular):
     def extremes(self) -> tuple[Extremes, ...]:
         """The lists that the bounds allow, with the fewest misses and with the most; once where these are known."""
         ends = (self.misses,) if self.misses_upper is None else (self.misses, self.misses_upper)
-        return tuple(Extremes.of(self.envelope, misses) for misses in ends)
+        return tuple(Extremes.from_envelope(self.envelope, misses) for misses in ends)
 
     @property
     def misses_text(self) -> str:
@@ -260,11 +262,11 @@ class Curve(notebook.Tabular):
         low, high = zip(*(question(extremes) for extremes in self.extremes), strict=True)
         return float(np.fmin.reduce(low)), float(np.fmax.reduce(high))
 
-    def _at(self, rank: int, name: str) -> Bounds:
+    def _bounds_on(self, rank: int, name: str) -> Bounds:
         sides = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).rename_columns(Bounds._fields)
         return Bounds.of_row(sides.to_pylist()[0])
 
-    def _inside(self, ranks: npt.ArrayLike) -> Int64Array:
+    def _check_ranks(self, ranks: npt.ArrayLike) -> Int64Array:
         return ranks_within(ranks, self.n_items)
 
     @property

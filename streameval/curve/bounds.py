@@ -22,7 +22,7 @@ class Bounds(NamedTuple):
 
     @staticmethod
     def of(lower: float, upper: float, estimate: float) -> Bounds:
-        """Put an estimate inside two bounds, as `inside` does, without the arrays."""
+        """Put an estimate inside two bounds, as `cut_to_bounds` does, without the arrays."""
         low, high = (-math.inf if math.isnan(lower) else lower), (math.inf if math.isnan(upper) else upper)
         return Bounds(lower, float(min(max(estimate, min(low, high)), max(low, high))), upper)
 
@@ -53,10 +53,10 @@ def widest(ranks: Int64Array, lower: FloatArray, upper: FloatArray) -> HalfWidth
     return HalfWidth(float(alpha[at]), int(ranks[at]))
 
 
-def inside(estimate: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.ArrayLike) -> FloatArray:
+def cut_to_bounds(estimate: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.ArrayLike) -> FloatArray:
     """Cut estimates to their bounds, which may contradict each other; a bound that is NaN cuts nothing.
 
-    >>> inside([0.2, 0.5, 0.95, np.nan], [0.3, 0.9, 0.9, 0.0], [0.6, np.nan, np.nan, 1.0])
+    >>> cut_to_bounds([0.2, 0.5, 0.95, np.nan], [0.3, 0.9, 0.9, 0.0], [0.6, np.nan, np.nan, 1.0])
     array([0.3 , 0.9 , 0.95,  nan])
     """
     low, high = np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)

@@ -70,10 +70,10 @@ class YieldEstimate:
         start, low, high = int(self.rank[here]), float(self.found[here]), float(self.found[after])
         return low + (high - low) * ((float(rank) - start) / max(int(self.rank[after]) - start, 1))
 
-    def clipped(self, envelope: Envelope) -> YieldEstimate:
+    def clip(self, envelope: Envelope) -> YieldEstimate:
         """The median of Yh and its two bounds, at every rank; knots are those of both."""
-        knots = unique(self.rank, self._known(envelope.rank))
-        ranks = unique(knots, self._known(envelope.kinks))
+        knots = unique(self.rank, self._estimated_ranks(envelope.rank))
+        ranks = unique(knots, self._estimated_ranks(envelope.kinks))
         if np.array_equal(self.at(ranks), _median(self, envelope, ranks)):
             return replace(self, rank=knots, found=self.at(knots))
         low, high = envelope.at(ranks)
@@ -89,7 +89,7 @@ class YieldEstimate:
         knots = unique([0, first], self.rank[self.rank >= first])
         return replace(self, rank=knots, found=self.at(knots), first=first)
 
-    def _known(self, ranks: Int64Array) -> Int64Array:
+    def _estimated_ranks(self, ranks: Int64Array) -> Int64Array:
         return np.asarray(ranks[(ranks >= self.first) & (ranks <= self.rank[-1])])
 
     @staticmethod
@@ -118,7 +118,7 @@ def _crossings(ranks: Int64Array, gap: FloatArray) -> Int64Array:
     return np.concatenate([np.floor(place), np.ceil(place)]).astype(np.int64)
 
 
-def joined(ends: Int64Array, rate: FloatArray, rank: Int64Array, label: npt.ArrayLike) -> YieldEstimate:
+def join(ends: Int64Array, rate: FloatArray, rank: Int64Array, label: npt.ArrayLike) -> YieldEstimate:
     """Put labels and rates together.
 
     Args:

@@ -100,7 +100,7 @@ class Extremes:
         return Extremes(rank, 0.0, self.early.up_to(rank), self.late.up_to(rank))
 
     @staticmethod
-    def of(envelope: Envelope, misses: int) -> Extremes:
+    def from_envelope(envelope: Envelope, misses: int) -> Extremes:
         """Turn the two bounds into runs; bounds that are no whole numbers are widened to the next ones.
 
         Between breakpoints a and b the upper bound rises at once from a, so its positives there have a − hi(a)

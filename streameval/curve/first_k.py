@@ -54,10 +54,10 @@ def dcg_at(extremes: Extremes, k: int) -> Interval:
 
     It grows when a positive moves forward or is added: the latest list has the least, the earliest the most.
     """
-    return _discounted(extremes.late.up_to(k)), _discounted(extremes.early.up_to(k))
+    return _discount(extremes.late.up_to(k)), _discount(extremes.early.up_to(k))
 
 
-def _discounted(walk: Walk) -> float:
+def _discount(walk: Walk) -> float:
     first, last = (places[1].astype(np.int64) for places in (walk.starts, walk.ends))
     total = discounts(int(last.max(initial=1)))
     return float(np.sum(total[last] - total[first]))

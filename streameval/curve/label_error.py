@@ -87,7 +87,7 @@ def widen(curve: Curve, rate: float, confidence: float | None, about: str = TRUT
         return curve
     level = confidence if confidence is not None else CONFIDENCE
     c, s = lines(rate, (1 - level) / 4, curve.n_items)
-    envelope = _widened(curve.envelope, c, s, curve.claim.coverage == "none")
+    envelope = _widen(curve.envelope, c, s, curve.claim.coverage == "none")
     claimed_of_labels = curve.claim
     coverage = "simultaneous" if claimed_of_labels.coverage == "exact" else claimed_of_labels.coverage
     errors = f"{MAY_BE_WRONG} {rate:g}, whatever the labels of items ranked above it"
@@ -111,7 +111,7 @@ def _findings(curve: Curve, claim: Claim, rate: float) -> tuple[str, ...]:
     return (Promise(claim.confidence or CONFIDENCE, sentence), *curve.findings[1:])
 
 
-def _widened(envelope: Envelope, c: FloatArray, s: FloatArray, picture: bool) -> Envelope:
+def _widen(envelope: Envelope, c: FloatArray, s: FloatArray, picture: bool) -> Envelope:
     rank = envelope.rank[envelope.rank > 0]
     lower, upper = envelope.lower[envelope.rank > 0], envelope.upper[envelope.rank > 0]
     low, high = np.zeros(rank.size), rank.astype(np.float64)

@@ -99,7 +99,7 @@ class PlugIn:
     def _refined(self) -> tuple[Int64Array, FloatArray]:
         """Knots, and the ranks either side of where Yh passes each of the first 4,096 whole numbers."""
         whole = np.arange(1.0, min(np.floor(self._y[-1]), _EXACT) + 1)
-        passed = self._passed(whole).astype(np.int64)
+        passed = self._ranks_passed(whole).astype(np.int64)
         ranks = unique(self.curve.rank, passed, passed - 1)
         return ranks, self.curve.straight(ranks)
 
@@ -120,12 +120,12 @@ class PlugIn:
 
     def ranks_of(self, yields: FloatArray) -> FloatArray:
         """R(y), the first rank with Yh ≥ y, of each y in (0, F]."""
-        return self._where_known(passed := self._passed(yields), passed)
+        return self._where_known(passed := self._ranks_passed(yields), passed)
 
     def _where_known(self, ranks: npt.NDArray[Any], values: FloatArray) -> FloatArray:
         return np.where(ranks < self.curve.first, np.nan, values)
 
-    def _passed(self, yields: FloatArray) -> FloatArray:
+    def _ranks_passed(self, yields: FloatArray) -> FloatArray:
         at = np.searchsorted(self._y, yields)
         steps = np.ceil((yields - self._y[at - 1]) / self._p[at - 1])
         return np.clip(self._r[at - 1] + steps, self._r[at - 1] + 1, self._r[at])

@@ -36,7 +36,7 @@ def max_f(extremes: Extremes, beta: float = 1.0) -> Interval:
 
 def best_f(envelope: Envelope, misses: int, beta: float) -> int | None:
     """Find the rank whose lower bound on F_β is the largest: a run's end of the latest list; None without positives."""
-    ranks = Extremes.of(envelope, misses).late.ends[1]
+    ranks = Extremes.from_envelope(envelope, misses).late.ends[1]
     if not ranks.size:
         return None
     lower, _ = f_bounds(Known.of(envelope, misses, ranks), beta)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from streameval.curve.estimated import YieldEstimate, joined
+from streameval.curve.estimated import YieldEstimate, join
 from streameval.typing import FloatArray, Int64Array
 
 REACH = 12
@@ -43,7 +43,7 @@ class PooledLabels:
     reach: int = REACH
 
     @staticmethod
-    def of(rank: Int64Array, label: npt.ArrayLike, odds: FloatArray, reach: int = REACH) -> PooledLabels:
+    def from_labels(rank: Int64Array, label: npt.ArrayLike, odds: FloatArray, reach: int = REACH) -> PooledLabels:
         """Keep the labels whose odds are above 0; `label` is 1, 0, or below 0 where there is none."""
         label = np.asarray(label, np.float64)
         kept = (odds > 0) & (label >= 0)
@@ -108,7 +108,7 @@ def odds_of(weight: FloatArray, is_labelled: npt.NDArray[np.bool_]) -> FloatArra
     return np.maximum(weight / answered - 1, 0.0)
 
 
-def pooled(
+def pool_labels(
     n_items: int,
     rank: Int64Array,
     label: npt.ArrayLike,
@@ -129,12 +129,12 @@ def pooled(
     """
     label = np.asarray(label)
     is_labelled = label >= 0
-    pool, labelled = PooledLabels.of(rank, label, odds), rank[is_labelled]
+    pool, labelled = PooledLabels.from_labels(rank, label, odds), rank[is_labelled]
     if not pool.rank.size and labelled.size < n_items:
         return None
     ends = np.append(pool.rank, n_items) if not pool.rank.size or pool.rank[-1] < n_items else pool.rank
     rate = rates(pool) if pool.rank.size else np.zeros(1)
-    estimate = joined(ends, rate[: ends.size], labelled, label[is_labelled])
+    estimate = join(ends, rate[: ends.size], labelled, label[is_labelled])
     weight = np.zeros(rank.size)
     weight[is_labelled] = 1.0
     if pool.rank.size:

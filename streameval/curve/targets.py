@@ -43,10 +43,10 @@ def target(value: str | float | Decimal | Fraction, name: str) -> Fraction:
     return share
 
 
-def wanted(recall: Fraction, positives: float) -> int:
+def positive_needed(recall: Fraction, positives: float) -> int:
     """Positive that first reaches a recall among P positives, 1-based.
 
-    >>> wanted(Fraction(1, 2), 7), wanted(Fraction(0), 7)
+    >>> positive_needed(Fraction(1, 2), 7), positive_needed(Fraction(0), 7)
     (4, 1)
     """
     return max(1, -(-recall.numerator * int(positives) // recall.denominator))
@@ -64,17 +64,17 @@ def rank_at_recall(extremes: Extremes, recall: Fraction) -> Interval:
     reached = first_reaching(extremes, recall)
     if reached is None:
         return np.inf, np.inf
-    j = wanted(recall, reached + extremes.misses)
+    j = positive_needed(recall, reached + extremes.misses)
     low = float(j + extremes.early.before(j))
     if reached > least:
         return low, np.inf
 
     def proven(in_list: float) -> float:
-        j = wanted(recall, in_list + extremes.misses)
+        j = positive_needed(recall, in_list + extremes.misses)
         return -float(j + extremes.late.before(j))
 
     def forced(in_list: float) -> float:
-        return -(extremes.n_items - in_list + wanted(recall, in_list + extremes.misses))
+        return -(extremes.n_items - in_list + positive_needed(recall, in_list + extremes.misses))
 
     return low, -crossing(proven, forced, least, most)
 
@@ -87,13 +87,13 @@ def interpolated_precision(extremes: Extremes, recall: Fraction) -> Interval:
     reached = first_reaching(extremes, recall)
     if reached is None:
         return 0.0, 0.0
-    first = float(wanted(recall, reached + extremes.misses))
+    first = float(positive_needed(recall, reached + extremes.misses))
     high = max(first / (first + float(extremes.early.before(first))), extremes.early.best_from(first))
     if reached > least:
         return 0.0, high
 
     def falling(in_list: float) -> float:
-        return extremes.late.best_from(wanted(recall, in_list + extremes.misses))
+        return extremes.late.best_from(positive_needed(recall, in_list + extremes.misses))
 
     return crossing(falling, lambda in_list: in_list / extremes.n_items, least, most), high
 
@@ -106,7 +106,7 @@ def rank_at_precision(extremes: Extremes, precision: Fraction) -> Interval:
     """
     deepest = []
     for walk in (extremes.late, extremes.early):
-        kept = _kept(walk, precision)
+        kept = _last_kept(walk, precision)
         deepest.append(min(extremes.n_items, float(int(kept) * precision.denominator // precision.numerator)))
     return deepest[0], deepest[1]
 
@@ -132,18 +132,18 @@ def recall_at_precision(extremes: Extremes, precision: Fraction) -> Interval:
     if most < least:
         return UNDEFINED
     misses = extremes.misses
-    kept = _kept(extremes.early, precision)
+    kept = _last_kept(extremes.early, precision)
     high = kept / (max(least, kept) + misses) if kept else 0.0
     whole = float(-(-precision.numerator * int(extremes.n_items) // precision.denominator))
     lows = []
     if least < whole:
-        lows.append(_kept(extremes.late, precision) / (min(most, whole - 1.0) + misses))
+        lows.append(_last_kept(extremes.late, precision) / (min(most, whole - 1.0) + misses))
     if most >= whole:
         lows.append(max(least, whole) / (max(least, whole) + misses))
     return min(lows), high
 
 
-def _kept(walk: Walk, precision: Fraction) -> float:
+def _last_kept(walk: Walk, precision: Fraction) -> float:
     """Positives up to the last rank with at least that precision: a run's end, as Y rises nowhere else."""
     y, r = (part.astype(np.int64) for part in walk.ends)
     if r.max(initial=1) * float(precision.denominator) >= 2**62:
@@ -157,7 +157,7 @@ def first_reaching(extremes: Extremes, recall: Fraction) -> float | None:
     first, last = extremes.span
 
     def reaches(in_list: float) -> bool:
-        return wanted(recall, in_list + extremes.misses) <= in_list
+        return positive_needed(recall, in_list + extremes.misses) <= in_list
 
     if not reaches(last):
         return None

@@ -38,12 +38,12 @@ def awaits_judge(plan: Plan) -> bool:
     return plan.judge_sample is not None and plan.judge_counts is None
 
 
-def asked(plan: Plan, judge: Judge) -> Plan:
+def assign_judge(plan: Plan, judge: Judge) -> Plan:
     """Give a plan the judge that will answer for its sample: its classes are fixed from here on."""
     return plan.with_notes(judge={**judge.note(), "sample": True, "answered": False})
 
 
-def answered(plan: Plan, ends: Int64Array, codes: UInt8Array, answers: FloatArray | None = None) -> Plan:
+def with_answers(plan: Plan, ends: Int64Array, codes: UInt8Array, answers: FloatArray | None = None) -> Plan:
     """Give a plan what the judge said of its sample; from here on `plan_id` covers it.
 
     Args:
@@ -106,7 +106,7 @@ def with_classes(plan: Plan) -> Plan:
 def judged_in_order(plan: Plan, judge: Judge, ends: Int64Array, codes: UInt8Array) -> Plan:
     """Give a plan its judge, where the class of every item is at hand, best rank first."""
     if plan.judge_sample is not None:
-        return answered(asked(plan, judge), ends, codes[plan.judge_sample.column("rank").to_numpy() - 1])
+        return with_answers(assign_judge(plan, judge), ends, codes[plan.judge_sample.column("rank").to_numpy() - 1])
     every = np.arange(1, codes.size + 1)
     flat = np.searchsorted(ends, every) * judge.classes + codes
     counts = np.bincount(flat, minlength=ends.size * judge.classes).reshape(-1, judge.classes)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from streameval.curve.estimated import YieldEstimate, joined
+from streameval.curve.estimated import YieldEstimate, join
 from streameval.curve.pooling import PooledLabels
 from streameval.types import Labels, Plan
 from streameval.typing import FloatArray, Int64Array
@@ -38,7 +38,7 @@ def judged_estimate(
     """
     if plan.judge_counts is None:
         raise ValueError("the judge of this plan has not answered")
-    everyone = PooledLabels.of(labels.rank, labels.label, odds)
+    everyone = PooledLabels.from_labels(labels.rank, labels.label, odds)
     if not everyone.rank.size:
         return None
     judge_class = plan.table.column("judge_class").to_numpy()
@@ -54,7 +54,9 @@ def judged_estimate(
     rates = np.zeros(judged.shape)
     weight = is_labelled.astype(np.float64)
     for code in range(judged.shape[1]):
-        pool = PooledLabels.of(labels.rank, np.where(judge_class == code, labels.label, -1), odds, _CLASS_REACH)
+        pool = PooledLabels.from_labels(
+            labels.rank, np.where(judge_class == code, labels.label, -1), odds, _CLASS_REACH
+        )
         pool = pool if pool.rank.size else everyone
         gap, of_gaps = pool.gap_of(middle), pool.rates()
         rates[:, code] = of_gaps[gap]
@@ -62,7 +64,7 @@ def judged_estimate(
         weight[np.searchsorted(labels.rank, pool.rank)] += pool.stand_for(items, of_gaps)
     total = unlabelled.sum(axis=1)
     slope = np.divide((unlabelled * rates).sum(axis=1), total, out=np.zeros(total.size), where=total > 0)
-    return replace(joined(ends, slope, labels.rank[is_labelled], labels.label[is_labelled]), weight=weight)
+    return replace(join(ends, slope, labels.rank[is_labelled], labels.label[is_labelled]), weight=weight)
 
 
 def _judged_items(counts: pa.Table) -> tuple[FloatArray, Int64Array]:
@@ -85,5 +87,8 @@ def _shares(plan: Plan, odds: FloatArray, ends: Int64Array) -> FloatArray:
     sample_odds = sample_odds if np.any(sample_odds > 0) else np.ones(sample_odds.size)
     counts = plan.judge_counts
     classes = 0 if counts is None else int(counts.column("judge_class").to_numpy().max()) + 1
-    pools = [PooledLabels.of(rank, code == judge_class, sample_odds, _JUDGED_REACH) for judge_class in range(classes)]
+    pools = [
+        PooledLabels.from_labels(rank, code == judge_class, sample_odds, _JUDGED_REACH)
+        for judge_class in range(classes)
+    ]
     return np.stack([pool.rates()[pool.gap_of(_middle(ends))] for pool in pools], axis=1)

@@ -97,13 +97,13 @@ class Judge:
         """Class of each number that `answers` gives."""
         codes = np.zeros(answers.size, np.uint8)
         for least in self.thresholds:  # few: quicker than a search for each value
-            codes += _reached(answers, least)
-        codes[_unanswered(answers)] = self.classes - 1
+            codes += _are_at_least(answers, least)
+        codes[_are_missing(answers)] = self.classes - 1
         return codes
 
     def counted(self, answers: AnyArray, edges: Int64Array) -> Int64Array:
         """Tell how many of each class are between neighbouring edges: shape (edges − 1, classes)."""
-        reached = [~_unanswered(answers), *(_reached(answers, least) for least in self.thresholds)]
+        reached = [~_are_missing(answers), *(_are_at_least(answers, least) for least in self.thresholds)]
         pairs = list(pairwise(edges.tolist()))
         up = np.array([[np.count_nonzero(mask[a:b]) for mask in reached] for a, b in pairs], np.int64)
         up = up.reshape(-1, len(reached))
@@ -202,7 +202,7 @@ def _spoken(values: pa.ChunkedArray, named: str, place: str) -> FloatArray:
     return numbers
 
 
-def _reached(numbers: AnyArray, least: float) -> BoolArray:
+def _are_at_least(numbers: AnyArray, least: float) -> BoolArray:
     """Tell which numbers are at least a threshold inside (0, 1); compared in their own precision, to the same end."""
     if numbers.dtype == np.bool_:
         return numbers
@@ -210,6 +210,6 @@ def _reached(numbers: AnyArray, least: float) -> BoolArray:
     return np.asarray(numbers >= (bound if float(bound) >= least else np.nextafter(bound, numbers.dtype.type(1))))
 
 
-def _unanswered(numbers: AnyArray) -> BoolArray:
+def _are_missing(numbers: AnyArray) -> BoolArray:
     """Tell which numbers are none."""
     return np.zeros(numbers.size, np.bool_) if numbers.dtype == np.bool_ else np.isnan(numbers)

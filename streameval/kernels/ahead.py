@@ -26,7 +26,7 @@ _LEAST = 8  # pieces that are worth a process, which takes half a second to star
 
 
 @cache
-def listed() -> tuple[tuple[str, str], ...]:
+def list_signatures() -> tuple[tuple[str, str], ...]:
     """Kernels by module and name (`bits.repeats`), each with the types of its arguments as numba writes them."""
     lines = (pkgutil.get_data(__name__, "signatures.txt") or b"").decode().splitlines()
     return tuple((kernel, types) for kernel, _, types in (line.partition(" ") for line in lines))
@@ -34,7 +34,7 @@ def listed() -> tuple[tuple[str, str], ...]:
 
 def compile_listed(progress: Callable[[int, int], None]) -> int:
     """Compile all that is listed, on all cores; returns how many had to be."""
-    numbers, answers = range(len(listed())), list[bool]()
+    numbers, answers = range(len(list_signatures())), list[bool]()
 
     def done(compiled: bool) -> None:
         answers.append(compiled)
@@ -53,7 +53,7 @@ def compile_one(number: int) -> bool:
     """Compile what is listed under a number; returns False where it was there already."""
     from streameval.kernels.compile import ahead
 
-    name, types = listed()[number]
+    name, types = list_signatures()[number]
     return ahead(kernel_named(name).compiled(), types)
 
 

@@ -18,7 +18,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
 from streameval.kernels.cache import KernelCache
-from streameval.process.interrupts import held
+from streameval.process.interrupts import hold_interrupts
 from streameval.typing import KernelOptions
 
 
@@ -27,12 +27,12 @@ def switched_off() -> bool:
     return bool(numba.config.DISABLE_JIT)
 
 
-def compiled(function: Callable[..., Any], linked: Callable[..., Any], options: KernelOptions) -> Callable[..., Any]:
+def build(function: Callable[..., Any], linked: Callable[..., Any], options: KernelOptions) -> Callable[..., Any]:
     """Compile `linked`, which is `function` with parts in what it calls; signals wait meanwhile.
 
     LLVM calls Python back, and an exception raised there is lost, with the machine code that was asked for.
     """
-    dispatcher = _jitted(linked, options)
+    dispatcher = _jit(linked, options)
     dispatcher._cache, compile_for = KernelCache(function), dispatcher._compile_for_args
 
     def undisturbed(*arguments: Any, **named: Any) -> Any:
@@ -47,7 +47,7 @@ def compiled(function: Callable[..., Any], linked: Callable[..., Any], options: 
 def _compiling() -> Iterator[None]:
     """Hold signals back, and collect no garbage: numba makes millions of objects that live as long as it compiles."""
     collects = gc.isenabled()
-    with global_compiler_lock, held():
+    with global_compiler_lock, hold_interrupts():
         gc.disable()
         try:
             yield
@@ -58,7 +58,7 @@ def _compiling() -> Iterator[None]:
 
 def part(linked: Callable[..., Any], options: KernelOptions) -> Any:
     """Make a part of other kernels; each signature is lowered when one of them is compiled that needs it."""
-    return _as_part(_jitted(linked, {**options, "no_cpython_wrapper": True}))
+    return _as_part(_jit(linked, {**options, "no_cpython_wrapper": True}))
 
 
 def _as_part(dispatcher: Any) -> Any:
@@ -67,7 +67,7 @@ def _as_part(dispatcher: Any) -> Any:
 
     def add(result: Any) -> None:
         result = result._replace(entry_point=object())  # by which numba knows it among what can be called
-        result.library.finalize = lambda: _linked(result.library)
+        result.library.finalize = lambda: _link(result.library)
         result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
         dispatcher.overloads[tuple(result.signature.args)] = result
 
@@ -84,7 +84,7 @@ class _Lowered(CompilerBase):  # type: ignore[misc]
         return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
 
-def _linked(library: Any) -> None:
+def _link(library: Any) -> None:
     """Take in what a part calls; that is all that is done to it before it is taken in itself."""
     for other in library._linking_libraries:
         library._final_module.link_in(other._get_module_for_linking(), preserve=True)
@@ -92,7 +92,7 @@ def _linked(library: Any) -> None:
 
 
 def ahead(dispatcher: Any, signature: str) -> bool:
-    """Compile one signature of what `compiled` returned; returns False where it was there already, or numba is off."""
+    """Compile one signature of what `build` returned; returns False where it was there already, or numba is off."""
     if switched_off():
         return False
     wanted = eval(signature, {**vars(numba.types), "bool": numba.types.boolean})  # as numba itself reads signatures
@@ -108,7 +108,7 @@ def cache_folder(function: Callable[..., Any]) -> str | None:
     return KernelCache(function).cache_path
 
 
-def _jitted(linked: Callable[..., Any], options: KernelOptions) -> Any:
+def _jit(linked: Callable[..., Any], options: KernelOptions) -> Any:
     dispatcher: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(linked)
     resolve = dispatcher.get_call_template
 

@@ -44,7 +44,7 @@ def draws(seed: np.uint64, count: int) -> UInt64Array:
 
 
 @kernel
-def below(bits: np.uint64, limit: np.uint64) -> np.uint64:
+def draw_below(bits: np.uint64, limit: np.uint64) -> np.uint64:
     """Reject the few draws that would make the remainder modulo `limit` uneven: 2⁶⁴−1 stands for rejected."""
     last_whole = np.uint64(0xFFFFFFFFFFFFFFFF) - (np.uint64(0xFFFFFFFFFFFFFFFF) % limit + np.uint64(1)) % limit
     if bits > last_whole:
@@ -98,10 +98,10 @@ def _prefix(width: int, count: int, stream: np.uint64, out: Int64Array) -> None:
     for t in range(count):
         limit = np.uint64(width - t)
         state = state + _STEP
-        drawn = below(mix64(state), limit)
+        drawn = draw_below(mix64(state), limit)
         while drawn == np.uint64(0xFFFFFFFFFFFFFFFF):
             state = state + _STEP
-            drawn = below(mix64(state), limit)
+            drawn = draw_below(mix64(state), limit)
         chosen = np.int64(drawn) + t
         here, there = _slot(place, int(chosen)), _slot(place, t)
         last = value[there] if place[there] == t else np.int64(t)

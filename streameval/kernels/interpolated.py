@@ -26,7 +26,7 @@ def halves(positives: int, best: float) -> tuple[int, int]:
 
 
 @kernel
-def _inside(i: int, begin: int, end: int) -> np.uint64:
+def _bits_inside(i: int, begin: int, end: int) -> np.uint64:
     """Bits of word `i` that are rows `begin` up to, and without, `end`."""
     here = lowest(end - WORD * i)
     return here & ~lowest(begin - WORD * i) if begin > WORD * i else here
@@ -55,9 +55,9 @@ def best_of_labels(words: UInt64Array, rows: tuple[int, int], before: tuple[int,
     low: Any = np.int64(0)
     unit = np.int64(best * _UNITS)
     for i in range(begin // WORD, (end + WORD - 1) // WORD):
-        positives += count(words[i] & _inside(i, begin, end))
+        positives += count(words[i] & _bits_inside(i, begin, end))
     for i in range((end + WORD - 1) // WORD - 1, begin // WORD - 1, -1):
-        word = words[i] & _inside(i, begin, end)
+        word = words[i] & _bits_inside(i, begin, end)
         if not word:
             continue
         gained, rank = count(word), before[0] - begin + WORD * i
@@ -95,7 +95,7 @@ def _stretch_before(
     i, groups = (last - 1) // WORD + 1, np.int64(0)
     while groups <= STRETCH - WORD and WORD * i > begin:
         i -= 1
-        here = _inside(i, begin, last)
+        here = _bits_inside(i, begin, last)
         fresh, word = ~repeats[i] & here, labels[i] & here
         positives -= int(count(word))
         if fresh:

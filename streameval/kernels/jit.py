@@ -43,12 +43,12 @@ class Kernel(Generic[P, R]):
 
     def compiled(self) -> Callable[P, R]:
         """Give what numba makes of it, to be called; plain Python where NUMBA_DISABLE_JIT is set."""
-        from streameval.kernels.compile import compiled, switched_off
+        from streameval.kernels.compile import build, switched_off
 
         with _LOCK:
             if self._compiled is None:
                 off = switched_off()
-                self._compiled = _quiet(self.plain()) if off else compiled(self.py_func, self._linked(), self._options)
+                self._compiled = _quiet(self.plain()) if off else build(self.py_func, self._link(), self._options)
             return self._compiled
 
     def plain(self) -> Callable[P, R]:
@@ -67,10 +67,10 @@ class Kernel(Generic[P, R]):
 
         with _LOCK:
             if self._part is None:
-                self._part = part(self._linked(), self._options)
+                self._part = part(self._link(), self._options)
             return self._part
 
-    def _linked(self) -> Callable[P, R]:
+    def _link(self) -> Callable[P, R]:
         """The function with parts in the place of the kernels that it calls, where numba looks for them."""
         linked: Callable[P, R]
         linked, scope = _with_scope(self.py_func)

@@ -73,7 +73,7 @@ from streameval.kernels.stakes import (
     TOTAL,
     WIDTH,
     add_block,
-    chained,
+    chain,
 )
 from streameval.typing import FloatArray, Int64Array
 
@@ -146,7 +146,7 @@ def _follow(blocks: FloatArray, counts: FloatArray, classes: FloatArray, mixture
         if blocks[CHOSEN, j] < 1:
             for m in range(live):
                 weight = table[MU, m], table[EPSILON, m]
-                table[row, m] += chained(blocks, j, weight, counts, classes)
+                table[row, m] += chain(blocks, j, weight, counts, classes)
         else:
             add_block(blocks, counts, classes, table, (j, row, live))
         width = blocks[WIDTH, j]
@@ -177,7 +177,7 @@ def evidence(
         positives (pair of such arrays): Positives, with missing labels as 0 and as 1.
         prior (float64 array, shape (classes,)): Prediction before there are labels, inside (0, 1).
     """
-    return _followed(blocks, (items, drawn, *positives), prior, (mu, math.inf), blocks[0].size)[1]
+    return _follow_all(blocks, (items, drawn, *positives), prior, (mu, math.inf), blocks[0].size)[1]
 
 
 def bounds(
@@ -196,13 +196,13 @@ def bounds(
     """
     mu, delta = mixture
     threshold = math.log(2 / delta) + math.log(mu.size)
-    above, _ = _followed(blocks, (items, drawn, *positives), prior, (mu, threshold), 2)
+    above, _ = _follow_all(blocks, (items, drawn, *positives), prior, (mu, threshold), 2)
     negatives = drawn - positives[1], drawn - positives[0]
-    below, _ = _followed(blocks, (items, drawn, *negatives), 1 - prior, (mu, threshold), 2)
+    below, _ = _follow_all(blocks, (items, drawn, *negatives), 1 - prior, (mu, threshold), 2)
     return np.cumsum(blocks[0]) - below, above
 
 
-def _followed(
+def _follow_all(
     blocks: tuple[FloatArray, FloatArray, FloatArray],
     counts: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
     prior: FloatArray,

@@ -85,7 +85,7 @@ def _variance(side: CountedSide, positive: float, pseudo: float) -> float:
 
 
 @vector_kernel
-def _studentised(look: _SeenPair, d: int) -> float:
+def _studentise(look: _SeenPair, d: int) -> float:
     """t_D of what was seen."""
     return min(2.0 * math.sqrt(look[2]), max(0.0, (d - look[0]) / look[1]))
 
@@ -112,7 +112,7 @@ def _region(sides: _Sides, look: _SeenPair, box: _Box, d1: int, d2: int) -> _Edg
     y0, y1 = _reach(losses, max(box[2], box[0] - d2), min(box[3], box[1] - d1), _deviations(look))
     each_x, each_y = gains[0] / gains[1], losses[0] / losses[1]
     slack = 1e-9 * (1.0 + abs(look[0]))  # what was seen lies on the edge, and is in the region
-    t1, t2 = _studentised(look, d1), _studentised(look, d2)
+    t1, t2 = _studentise(look, d1), _studentise(look, d2)
     of_y = np.array([_variance(losses, float(y), look[2]) for y in range(y0, y1 + 1)])
     edge = np.empty(x1 - x0 + 1, np.int64)
     y = y1 + 1
@@ -168,7 +168,7 @@ def _all_rejected(sides: _Sides, look: _SeenPair, box: _Box, cell: tuple[int, in
     if g > last:
         return True
     edge = _region(sides, look, box, d1, d2)
-    steep = (_studentised(look, d1) + 0.4) / look[1]  # about how the logarithm falls in D
+    steep = (_studentise(look, d1) + 0.4) / look[1]  # about how the logarithm falls in D
     wide = float(max(fine, (last - g) // 8))
     while g <= last:
         g2 = min(last, g + max(fine, int(wide)) - 1)

@@ -222,9 +222,9 @@ def measure(
         r = which[number]
         first, last = starts[r], starts[r + 1]
         n, missed = last - first, misses[0][r + 1] - misses[0][r]
-        most = _counted(labels[first:last], counts)
+        most = _count_grades(labels[first:last], counts)
         positives = n - counts[0]
-        most = max(most, _counted(misses[1][misses[0][r] : misses[0][r + 1]], counts))
+        most = max(most, _count_grades(misses[1][misses[0][r] : misses[0][r + 1]], counts))
         facts[r, 0], facts[r, 1], facts[r, 2] = n, positives, missed
         state[:] = 0.0
         out[r, :, :] = 0.0
@@ -240,7 +240,7 @@ def measure(
 
 
 @borrowing_kernel
-def _counted(grades: UInt8Array, counts: Int64Array) -> int:
+def _count_grades(grades: UInt8Array, counts: Int64Array) -> int:
     """Count grades; returns the highest."""
     most = 0
     for i in range(grades.size):

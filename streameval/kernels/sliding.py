@@ -49,9 +49,9 @@ def slide(labels: UInt8Array, start: int, shape: tuple[int, int, int], whole: In
         if earlier < head:
             continue
         p1, p2 = np.float64(y1) / np.float64(earlier), np.float64(y2) / np.float64(rank)
-        if p1 < low or (p1 == low and _below(y1, earlier, low_yield, low_rank)):
+        if p1 < low or (p1 == low and _is_less(y1, earlier, low_yield, low_rank)):
             low, low_yield, low_rank = p1, y1, earlier
-        if p2 > low or (p2 == low and _below(low_yield, low_rank, y2, rank)):
+        if p2 > low or (p2 == low and _is_less(low_yield, low_rank, y2, rank)):
             rises += 1
             if rises == 1:
                 first_rise = rank
@@ -71,7 +71,7 @@ def slide(labels: UInt8Array, start: int, shape: tuple[int, int, int], whole: In
 
 
 @kernel
-def _below(y1: int, r1: int, y2: int, r2: int) -> bool:
+def _is_less(y1: int, r1: int, y2: int, r2: int) -> bool:
     """Tell whether y1/r1 < y2/r2, where the two are equal as floats."""
     difference = np.uint64(y1) * np.uint64(r2) - np.uint64(y2) * np.uint64(r1)
     return bool(np.int64(difference) < 0)

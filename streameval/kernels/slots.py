@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.draw import below, mix64
+from streameval.kernels.draw import draw_below, mix64
 from streameval.kernels.jit import kernel
 from streameval.typing import Int64Array
 
@@ -42,10 +42,10 @@ def _run(points: Int64Array, slots: int, seed: np.uint64, rank: Int64Array, unti
         held = np.int64(-1)
         for k in range(points.size):
             state = state + _STEP
-            drawn = below(mix64(state), np.uint64(points[k]))
+            drawn = draw_below(mix64(state), np.uint64(points[k]))
             while drawn == _REJECTED:
                 state = state + _STEP
-                drawn = below(mix64(state), np.uint64(points[k]))
+                drawn = draw_below(mix64(state), np.uint64(points[k]))
             if k > 0 and np.int64(drawn) < points[k - 1]:
                 continue
             if k > 0:

@@ -96,7 +96,7 @@ def _least_gain(
 
 
 @vector_kernel
-def chained(blocks: FloatArray, j: int, weight: Weight, counts: FloatArray, classes: FloatArray) -> float:
+def chain(blocks: FloatArray, j: int, weight: Weight, counts: FloatArray, classes: FloatArray) -> float:
     """Least sum of s over block `j`, of which a random part is judged."""
     width, rate, judged = blocks[WIDTH, j], blocks[RATE, j], blocks[CHOSEN, j]
     n_judged, of_all, p_low, p_high = 0.0, 0.0, 0.0, 0.0

@@ -85,7 +85,7 @@ def _word(raw: Bytes, at: np.uint64) -> np.uint64:
 
 
 @kernel
-def _before(raw: Bytes, a: tuple[np.uint64, np.uint64], b: tuple[np.uint64, np.uint64]) -> bool:
+def _comes_before(raw: Bytes, a: tuple[np.uint64, np.uint64], b: tuple[np.uint64, np.uint64]) -> bool:
     """Tell whether the bytes at a place, given with their number, come before those at another one."""
     size, at = min(a[1], b[1]), np.uint64(0)
     while at + _8 <= size:
@@ -108,9 +108,9 @@ def extremes(raw: Bytes, begin: Int64Array, size: Int64Array) -> tuple[int, int]
     for i in range(begin.size):
         if size[i] >= 0:
             text = np.uint64(begin[i]), np.uint64(size[i])
-            if first < 0 or _before(raw, text, low):
+            if first < 0 or _comes_before(raw, text, low):
                 first, low = i, text
-            if last < 0 or _before(raw, high, text):
+            if last < 0 or _comes_before(raw, high, text):
                 last, high = i, text
     return first, last
 

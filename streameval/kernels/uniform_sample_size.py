@@ -28,7 +28,7 @@ def exact_sample_size(items: int, alpha: float, p: float, delta: float) -> int:
     share = positive / items
     z = min(items, _chernoff_size(alpha, share, delta))
     while z > 1:
-        low, high = _accepted(z, share, alpha)
+        low, high = _accept(z, share, alpha)
         below, above = at_most(low - 1, z, positive, items), at_least(high + 1, z, positive, items)
         for _ in range(_RESTART):
             if below + above > delta:
@@ -37,7 +37,7 @@ def exact_sample_size(items: int, alpha: float, p: float, delta: float) -> int:
                 break
             below, above = _one_label_less(below, above, z, low, high, positive, items)
             z -= 1
-            new_low, new_high = _accepted(z, share, alpha)
+            new_low, new_high = _accept(z, share, alpha)
             for k in range(new_low, low):
                 below -= math.exp(log_hypergeometric(k, z, positive, items))
             for k in range(new_high, high):
@@ -47,7 +47,7 @@ def exact_sample_size(items: int, alpha: float, p: float, delta: float) -> int:
 
 
 @kernel
-def _accepted(z: int, p: float, alpha: float) -> tuple[int, int]:
+def _accept(z: int, p: float, alpha: float) -> tuple[int, int]:
     """Fewest and most positives of z within the factor; what rounding leaves on the border counts as inside."""
     return math.ceil(z * p * (1 - alpha) - 1e-9), math.floor(z * p * (1 + alpha) + 1e-9)
 

@@ -69,7 +69,7 @@ def measure_untied(
         query_keys, grades = keys[starts[r] : starts[r + 1]], labels[starts[r] : starts[r + 1]]
         gone = never[missed[r] : missed[r + 1]]
         few = _positives(grades, at)
-        if few + gone.size > MOST or not _placed(query_keys, grades, at[:few], rest, word):
+        if few + gone.size > MOST or not _place(query_keys, grades, at[:few], rest, word):
             left[others] = r
             others += 1
             continue
@@ -108,7 +108,7 @@ def _positives(labels: UInt8Array, at: Int64Array) -> int:
 
 
 @kernel
-def _placed(keys: Words, labels: UInt8Array, at: Int64Array, rest: Words, word: Int64Array) -> bool:
+def _place(keys: Words, labels: UInt8Array, at: Int64Array, rest: Words, word: Int64Array) -> bool:
     """Tell whether some items are tied with no other; puts down a word of each: items before it, and its label."""
     whole = keys.size - keys.size % STRETCH
     rest[:] = _LAST

@@ -35,7 +35,7 @@ from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.key_forms import is_readable, key_of, known_key, refuse_inexact_items
 from streameval.labelling.names import ANSWERS
 from streameval.labelling.readers import ROW, source_column
-from streameval.struct_fields import own_columns, picked, with_fields
+from streameval.struct_fields import own_columns, pick, with_fields
 from streameval.text import number_of
 from streameval.types import Plan
 
@@ -276,7 +276,7 @@ def _by_items(
     have = [n for n in schema.names if n not in OURS]
     names = item_names(columns, have, name, "the study's selection",
                        lambda key: _where_it_is(plan, key, have, own_columns(schema)))  # fmt: skip
-    item_keys = picked(selection, schema, ["rank", *names])
+    item_keys = pick(selection, schema, ["rank", *names])
     keys = key_join(connection, columns, names, ("se_selection", item_keys), "the study's items")
     refuse_inexact_items(connection, "se_selection", keys.columns, "the study's items")
     connection.execute(

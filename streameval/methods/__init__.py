@@ -95,12 +95,12 @@ class Method(Protocol):
         """Estimate the yield; None where labels say nothing of ranks without one, or the order was made with them."""
         import numpy as np
 
-        from streameval.curve.pooling import odds_of, pooled
+        from streameval.curve.pooling import odds_of, pool_labels
 
         # a draw at random weighs each label by the inverse of its probability
         drawn = isinstance(self, DrawsAtRandom) and not plan.labels_seen_by_model
         odds = odds_of(cast(Any, self).weights(plan), labels.known) if drawn else np.zeros(plan.ranks.size)
-        return pooled(plan.n_items, labels.rank, labels.label, odds)
+        return pool_labels(plan.n_items, labels.rank, labels.label, odds)
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count the labels that a plan takes.
@@ -115,7 +115,7 @@ class Method(Protocol):
 
     def with_alpha(self, alpha: float) -> Self:
         """Return the same method, planned for another half-width."""
-        return changed(self, alpha=alpha, budget=None)
+        return change_parameters(self, alpha=alpha, budget=None)
 
 
 AnyMethod = TypeVar("AnyMethod", bound=Method)
@@ -187,10 +187,10 @@ class Multiplies(Protocol):
 
 def available() -> dict[str, type[Method]]:
     """Every method that plans by name, in alphabetical order."""
-    return {name: named(name) for name in declared()}
+    return {name: named(name) for name in list_parameters()}
 
 
-def declared() -> dict[str, type[Method]]:
+def list_parameters() -> dict[str, type[Method]]:
     """Parameters of every method that plans by name, in alphabetical order; nothing else of a folder is loaded."""
     modules = [importlib.import_module(f"{__name__}.{name}") for name in _names(tuple(__path__))]
     kinds = (getattr(module, "PARAMETERS", None) or getattr(module, "METHOD", None) for module in modules)
@@ -225,7 +225,7 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
         InputError: If there is no such method, it lacks such a parameter, or a value is out of range.
     """
     if name not in _names(tuple(__path__)):
-        raise InputError(f"there is no method '{name}'", did_you_mean(name, declared()))
+        raise InputError(f"there is no method '{name}'", did_you_mean(name, list_parameters()))
     method = named(name)
     values = {key: value for key, value in (parameters or {}).items() if value is not None}
     if isinstance(values.get("stages"), str):
@@ -237,7 +237,7 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
             if spelling in method.retired:
                 raise InputError(f"method {name} has no {spelling} any more", method.retired[spelling])
         if key not in accepted:
-            owners = [other for other, kind in declared().items() if key in parameter_names(kind)]
+            owners = [other for other, kind in list_parameters().items() if key in parameter_names(kind)]
             hint = " or ".join(f"--method={owner}" for owner in owners) or did_you_mean(key, accepted)
             raise InputError(f"method {name} has no parameter {shown}", hint)
         check_type(shown, value, types_of(method)[key])
@@ -260,7 +260,7 @@ def grid_of(plan: Plan) -> Int64Array:
     return method_of(plan).curve(plan, Labels.of(plan, np.full(plan.ranks.size, -1))).grid
 
 
-def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
+def change_parameters(method: AnyMethod, **parameters: Any) -> AnyMethod:
     """Give the same method with other values of those parameters that it has."""
     return cast(AnyMethod, replace(cast(Any, method), **own_parameters(type(method), parameters)))
 

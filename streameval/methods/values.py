@@ -8,7 +8,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, cast
 
 from streameval.errors import InputError, did_you_mean
-from streameval.methods import Method, create, declared, named, own_parameters
+from streameval.methods import Method, create, list_parameters, named, own_parameters
 from streameval.methods.options import SHARED
 from streameval.methods.stage_text import stages_typed
 from streameval.options import alternatives, types_of
@@ -45,7 +45,7 @@ class MethodValue:
         """Make the value of a method from all that it is planned with, as in plan.json; defaults are left out."""
         values = {**parameters, "stages": stages_typed(parameters)}
         defaults = {parameter.name: parameter.default for parameter in parameters_of(name)}
-        implied = (declared().get(name) or named(name)).implied(parameters)
+        implied = (list_parameters().get(name) or named(name)).implied(parameters)
         return cls(name, {key: values[key] for key, default in defaults.items()
                           if values.get(key) not in (None, default, implied.get(key))})  # fmt: skip
 
@@ -75,7 +75,7 @@ class MethodValue:
 
     def takes(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Of options given to several methods, give those that this one has."""
-        return own_parameters(declared()[self.name], options)
+        return own_parameters(list_parameters()[self.name], options)
 
 
 def value_of(plan: Plan) -> MethodValue:
@@ -85,7 +85,7 @@ def value_of(plan: Plan) -> MethodValue:
 
 def parameters_of(name: str) -> list[Field[Any]]:
     """Give the parameters of a method that a value may name, in order, as they are declared."""
-    method = declared().get(name) or named(name)
+    method = list_parameters().get(name) or named(name)
     return [parameter for parameter in fields(cast(Any, method)) if "help" in parameter.metadata]
 
 
@@ -95,7 +95,7 @@ def chosen_methods(methods: str | Sequence[str] | None, options: Mapping[str, An
     Raises:
         InputError: As `method_values`; or an option that none of them has.
     """
-    values = [MethodValue(name) for name in declared()] if methods is None else method_values(methods)
+    values = [MethodValue(name) for name in list_parameters()] if methods is None else method_values(methods)
     for name in options:
         if not any(value.takes({name: options[name]}) for value in values):
             raise InputError(f"none of {', '.join(map(str, values))} has a parameter {flag(name)}")
@@ -137,8 +137,8 @@ def _value_at(text: str, at: int) -> tuple[MethodValue, int]:
     if named is None:
         raise _refused(text, at, "the name of a method is missing")
     name, at = named[1], named.end()
-    if name not in declared():
-        raise InputError(f"there is no method '{name}'", did_you_mean(name, declared()))
+    if name not in list_parameters():
+        raise InputError(f"there is no method '{name}'", did_you_mean(name, list_parameters()))
     if at == len(text) or text[at] != "(":
         return MethodValue(name), at
     parameters: dict[str, Any] = {}
@@ -161,7 +161,7 @@ def _parameter_at(text: str, at: int, method: str) -> tuple[str, Any, int]:
     key = named[1].replace("-", "_")
     names = [parameter.name for parameter in parameters_of(method)]
     if key not in names:
-        owners = [name for name in declared() if key in [parameter.name for parameter in parameters_of(name)]]
+        owners = [name for name in list_parameters() if key in [parameter.name for parameter in parameters_of(name)]]
         hint = f"it is one of {' and '.join(owners)}" if owners else did_you_mean(key, names)
         raise InputError(f"{method} has no parameter '{named[1]}'", hint)
     if not text.startswith("=", named.end()):
@@ -174,7 +174,7 @@ def _parameter_at(text: str, at: int, method: str) -> tuple[str, Any, int]:
 
 def _read(text: str, word: re.Match[str], method: str, key: str) -> Any:
     """Read a value by the type of its parameter; words and decimals are kept as they are typed."""
-    kinds = alternatives(types_of(declared()[method])[key])
+    kinds = alternatives(types_of(list_parameters()[method])[key])
     try:
         if int in kinds and key != "stages":
             return whole_number(word[1])

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError, check_misses
-from streameval.metrics.cases import Ranked, ranked
-from streameval.metrics.partial_area import partial_roc_area, standardised
+from streameval.metrics.cases import Ranked, rank_cases
+from streameval.metrics.partial_area import partial_roc_area, standardise
 from streameval.typing import BoolArray, FloatArray
 
 Ties = Literal["grouped", "pessimistic", "expected", "optimistic"]
@@ -44,7 +44,7 @@ def _groups(
     if scores.dtype.kind == "f" and np.isnan(scores).any():
         raise InputError(f"y_score[{int(np.argmax(np.isnan(scores))):,}] is NaN", "every item needs a score")
     if sample_weight is None:
-        return ranked(positive, scores)
+        return rank_cases(positive, scores)
     weight = _weights(sample_weight, labels.shape)
     order = np.argsort(scores, kind="stable")[::-1]
     order = order[weight[order] > 0]
@@ -216,7 +216,7 @@ def roc_auc_score(
         if not 0 < max_fpr < 1:
             raise InputError(f"max_fpr is {max_fpr!r}, outside (0, 1]", "such as max_fpr=0.1")
         positives, rate = groups.found[-1] + check_misses(misses), Fraction(max_fpr)
-        return standardised(partial_roc_area(groups.places, int(positives), rate), rate)
+        return standardise(partial_roc_area(groups.places, int(positives), rate), rate)
     if sample_weight is None:
         return groups.places.totals.roc_auc(check_misses(misses))["expected" if order == "grouped" else order]
     _refuse_order(ties)

@@ -11,7 +11,7 @@ from streameval.curve import Curve, areas, points, targets
 from streameval.curve import first_k as tops
 from streameval.curve.areas import Interval
 from streameval.curve.at_cutoff import METRICS, bounds_at
-from streameval.curve.bounds import inside
+from streameval.curve.bounds import cut_to_bounds
 from streameval.curve.extremes import Extremes
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
 from streameval.metrics.estimated import estimates
@@ -41,7 +41,7 @@ def metrics(curve: Curve) -> pa.Table:
     rows = {row[:2]: row for row in _rows_of(curve)}
     of_plug_in = {} if curve.plug_in is None else estimates(curve.plug_in, cutoffs(curve.n_items))
     rows = {name: (*name, np.nan, np.nan, np.nan) for name in of_plug_in} | rows
-    return table([_estimated(row, of_plug_in.get(name, np.nan)) for name, row in rows.items()], curve.claim.coverage)
+    return table([_estimate_row(row, of_plug_in.get(name, np.nan)) for name, row in rows.items()], curve.claim.coverage)
 
 
 def _rows_of(curve: Curve) -> list[Row]:
@@ -59,9 +59,9 @@ def _over_misses(pair: tuple[Row, ...]) -> Row:
     return _row(metric, argument, (low, high))
 
 
-def _estimated(row: Row, estimate: float) -> Row:
+def _estimate_row(row: Row, estimate: float) -> Row:
     metric, argument, lower, _, upper = row
-    return metric, argument, lower, float(inside(estimate, lower, upper)), upper
+    return metric, argument, lower, float(cut_to_bounds(estimate, lower, upper)), upper
 
 
 def _row(metric: str, argument: str, bounds: Interval) -> Row:

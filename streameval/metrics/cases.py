@@ -104,10 +104,10 @@ class Cases:
 
     def ranked(self, ties: Literal["grouped", "first come"]) -> Ranked:
         """Rank by score, the largest first: tied cases together, or each alone as it came."""
-        return ranked(np.array(self._label, dtype=np.uint8), np.array(self._score), ties)
+        return rank_cases(np.array(self._label, dtype=np.uint8), np.array(self._score), ties)
 
 
-def ranked(labels: AnyArray, scores: AnyArray, ties: Literal["grouped", "first come"] = "grouped") -> Ranked:
+def rank_cases(labels: AnyArray, scores: AnyArray, ties: Literal["grouped", "first come"] = "grouped") -> Ranked:
     """Rank cases of which every one has a label and a score; see `Cases.ranked`."""
     order = scores.size - 1 - np.argsort(scores[::-1], kind="stable")[::-1]  # unsigned scores have no negatives
     scores, labels = scores[order], labels[order]

@@ -26,17 +26,17 @@ def estimates(plug_in: PlugIn, ranks: Int64Array) -> dict[Name, float]:
     """
     metrics: dict[Name, float] = {}
     for name in ("precision", "yield", *(metric for metric in METRICS if metric != "precision")):
-        metrics.update(_at(f"{name}_at", ranks, plug_in.at(name, ranks)))
+        metrics.update(_at_cutoffs(f"{name}_at", ranks, plug_in.at(name, ranks)))
     metrics.update(_of_the_list(plug_in))
     for name, values in plug_in.average_precision_at(ranks).items():
-        metrics.update(_at(f"average_precision_at{'' if name == 'positives' else f'_{name}'}", ranks, values))
+        metrics.update(_at_cutoffs(f"average_precision_at{'' if name == 'positives' else f'_{name}'}", ranks, values))
     shallow = ranks[ranks <= DEEPEST_DCG]
-    metrics.update(_at("dcg_at", shallow, plug_in.dcg_at(shallow)) if shallow.size else ())
+    metrics.update(_at_cutoffs("dcg_at", shallow, plug_in.dcg_at(shallow)) if shallow.size else ())
     metrics.update(_at_targets(plug_in))
     return metrics
 
 
-def _at(name: str, ranks: Int64Array, values: FloatArray) -> Iterator[tuple[Name, float]]:
+def _at_cutoffs(name: str, ranks: Int64Array, values: FloatArray) -> Iterator[tuple[Name, float]]:
     for rank, value in zip(ranks.tolist(), values.tolist(), strict=True):
         yield (name, str(rank)), value
 

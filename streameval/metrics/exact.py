@@ -14,9 +14,9 @@ import pyarrow as pa
 from streameval.counting.lookups import SIDES, Places, best_sums
 from streameval.counting.totals import Totals
 from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
-from streameval.curve.bounds import inside
+from streameval.curve.bounds import cut_to_bounds
 from streameval.curve.first_k import DEEPEST_DCG, discounts
-from streameval.curve.targets import wanted
+from streameval.curve.targets import positive_needed
 from streameval.metrics import (
     BETAS,
     ELEVEN,
@@ -29,7 +29,7 @@ from streameval.metrics import (
     table,
     text,
 )
-from streameval.metrics.partial_area import partial_roc_area, standardised
+from streameval.metrics.partial_area import partial_roc_area, standardise
 from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
 
@@ -99,7 +99,7 @@ def _row(metric: str, argument: str, ends: Iterable[float], between: Callable[[]
     """A metric with tied items late and early; `between` is what the mean over all orders has, where these differ."""
     late, early = ends
     lower, upper = (early, late) if early < late else (late, early)
-    estimate = inside(between(), lower, upper) if lower < upper else lower
+    estimate = cut_to_bounds(between(), lower, upper) if lower < upper else lower
     return metric, argument, lower, float(estimate), upper
 
 
@@ -179,10 +179,10 @@ def _average_precision(counted: Counted) -> Iterator[Row]:
         _over(totals.precision_sum[order], counted.positives) for order in ("late", "expected", "early")
     )
     yield _row("pr_area", "step", (late, early), partial(float, expected))
-    yield _row("pr_area", "interpolated", _interpolated(counted), counted.tied.interpolated_area)
+    yield _row("pr_area", "interpolated", _interpolate(counted), counted.tied.interpolated_area)
 
 
-def _interpolated(counted: Counted) -> tuple[float, float]:
+def _interpolate(counted: Counted) -> tuple[float, float]:
     if not counted.positives:
         return _NAN, _NAN
     if len(counted.totals.rest) > 1:
@@ -204,7 +204,7 @@ def _roc_auc(counted: Counted) -> Iterator[Row]:
         yield "roc_auc", "tie_order", late, expected, early
     for rate in FALSE_POSITIVE_RATES:
         area = partial_roc_area(counted.places, counted.positives, rate)
-        for name, value in (("roc_auc_at_fpr", standardised(area, rate)), ("roc_area_at_fpr", area)):
+        for name, value in (("roc_auc_at_fpr", standardise(area, rate)), ("roc_area_at_fpr", area)):
             yield name, text(rate), value, value, value
 
 
@@ -306,7 +306,7 @@ def _dcg_at(first: Int64Array, end: Int64Array, positives: Int64Array, k: int, o
 
 def _targets(counted: Counted) -> Iterator[Row]:
     totals, p = counted.totals, counted.positives
-    js = {recall: wanted(recall, p) if p else 0 for recall in (*RECALLS, *ELEVEN)}
+    js = {recall: positive_needed(recall, p) if p else 0 for recall in (*RECALLS, *ELEVEN)}
     for recall in RECALLS:
         ranks = counted.by_order(partial(_rank_of, js[recall], counted))
         yield _row("rank_at_recall", text(recall), ranks, partial(counted.tied.rank_at_recall, recall))

@@ -256,7 +256,9 @@ class SampledList:
         """
         items, positives = self.influence.tops[k]
         stay = k / self._size[0] * self.influence.items
-        return self._above(metric, (items, positives), (positives - self._local(k) * (items - stay), stay), _OF_FIRST)
+        return self._derive_above(
+            metric, (items, positives), (positives - self._local(k) * (items - stay), stay), _OF_FIRST
+        )
 
     def r_precision(self) -> Derived:
         """Derive the precision of the first P items; a positive that comes in moves the cutoff down by one item."""
@@ -279,9 +281,9 @@ class SampledList:
     def at_score(self, metric: str, number: int) -> Derived:
         """Derive a metric of all items of a score or a better one, the score being that of any sample."""
         items, positives = self.influence.above[number]
-        return self._above(metric, (items, positives), (positives, items), _OF_ABOVE)
+        return self._derive_above(metric, (items, positives), (positives, items), _OF_ABOVE)
 
-    def _above(
+    def _derive_above(
         self,
         metric: str,
         above: tuple[Int64Array, Int64Array],

@@ -124,7 +124,7 @@ class ScoredPrecisionRecallEvaluation:
         """
         yields, ranks, score = self._ranked.steps
         rows = np.column_stack([yields / self._some_positives, yields / ranks, score])
-        return rows[_undominated(rows[:, 1])] if interpolate else rows
+        return rows[_are_undominated(rows[:, 1])] if interpolate else rows
 
     def roc_curve(self, interpolate: bool = False) -> FloatArray:
         """Upper corners of the ROC curve, one wherever a positive is found.
@@ -141,7 +141,7 @@ class ScoredPrecisionRecallEvaluation:
         false_rate = (ranks - yields) / self._negatives if self._negatives else np.full(yields.size, np.nan)
         recall, specificity = yields / self._some_positives, 1.0 - false_rate
         rows = np.column_stack([recall, specificity] if self.rules == "lingpipe" else [false_rate, recall])
-        return rows[_undominated(specificity)] if interpolate else rows
+        return rows[_are_undominated(specificity)] if interpolate else rows
 
     def area_under_pr_curve(self, interpolate: bool = False) -> float:
         """Area under the steps of `pr_curve`: a row's precision holds from the recall before it up to its own."""
@@ -268,7 +268,7 @@ class ScoredPrecisionRecallEvaluation:
         return self._last
 
 
-def _undominated(y: FloatArray) -> BoolArray:
+def _are_undominated(y: FloatArray) -> BoolArray:
     """Rows whose y is above that of every later one; never a NaN."""
     best = np.fmax.accumulate(y[::-1])[::-1]
     return y > np.append(best[1:], -np.inf)[: y.size]

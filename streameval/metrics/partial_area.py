@@ -40,7 +40,7 @@ def partial_roc_area(places: Places, positives: int, rate: Fraction) -> float:
     return float(area / (2 * positives * negatives))
 
 
-def standardised(area: float, rate: Fraction) -> float:
+def standardise(area: float, rate: Fraction) -> float:
     """Scale a partial area as McClish does, and scikit-learn: 1/2 by chance, 1 at best."""
     chance, best = float(rate) ** 2 / 2, float(rate)
     return 0.5 * (1.0 + (area - chance) / (best - chance))

@@ -247,7 +247,7 @@ class OrderWords:
     hash: UInt64Array
     position: UInt64Array
 
-    def of(self, kind: int) -> UInt64Array:
+    def word(self, kind: int) -> UInt64Array:
         """The word of this kind: `KEY`, `LOW`, `HASH` or `POSITION`."""
         return self.parts[kind]
 
@@ -303,7 +303,7 @@ class Stage:
     def apply(self, bins: Int64Array, words: OrderWords) -> None:
         """Replace bins of the stage before by bins of this stage, in place; −1 where nothing is wanted."""
         for kind in unique(self.kind).tolist():
-            descend(bins, words.of(kind), self.cell, self.start, self.shift, self.base, self.kind, kind)
+            descend(bins, words.word(kind), self.cell, self.start, self.shift, self.base, self.kind, kind)
         end_stage(bins)
 
 

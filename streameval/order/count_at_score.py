@@ -82,15 +82,15 @@ def as_score(text: Any, kind: pa.DataType, ascending: bool) -> Any:
     if pa.types.is_floating(kind):
         return np.dtype(f"f{kind.bit_width // 8}").type(float(value))
     if pa.types.is_decimal(kind):
-        return _rounded(value, kind.scale, ascending)
-    whole = int(_rounded(value, 0, ascending))
+        return _round_score(value, kind.scale, ascending)
+    whole = int(_round_score(value, 0, ascending))
     low, high = _ends(kind)
     if not low <= whole <= high:
         raise InputError(f"score is {text}, beyond what scores of type {kind} hold", f"they lie in {low}..{high}")
     return whole
 
 
-def _rounded(value: Decimal, digits: int, ascending: bool) -> Decimal:
+def _round_score(value: Decimal, digits: int, ascending: bool) -> Decimal:
     """A number of so many digits that as good items have and no worse: above where large scores are best."""
     return value.quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR if ascending else ROUND_CEILING)
 

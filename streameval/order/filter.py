@@ -45,7 +45,7 @@ class StageFilter:
     hashed: str
 
     @staticmethod
-    def of(scan: Scan, stages: Sequence[FirstStage | Stage], bins: Int64Array, hashed: str) -> StageFilter:
+    def from_stages(scan: Scan, stages: Sequence[FirstStage | Stage], bins: Int64Array, hashed: str) -> StageFilter:
         """Chain the stages; `bins` are those of the last stage that hold wanted ranks."""
         first = stages[0]
         if not isinstance(first, FirstStage):

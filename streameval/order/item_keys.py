@@ -234,7 +234,7 @@ def plain_values(column: pa.ChunkedArray) -> list[Any]:
     """List keys as JSON has them: numbers, text and booleans as they are, all others as text."""
     if pa.types.is_timestamp(column.type):  # Python has no nanoseconds
         column = column.cast(pa.string())
-    return [value if isinstance(value, str | int | float | None) else shown(value) for value in column.to_pylist()]
+    return [value if isinstance(value, str | int | float | None) else key_text(value) for value in column.to_pylist()]
 
 
 def in_plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -249,6 +249,6 @@ def is_plain(kind: pa.DataType) -> bool:
     return family(kind) in ("text", "floats", "booleans") or pa.types.is_integer(stored_type(kind))
 
 
-def shown(value: object) -> str:
+def key_text(value: object) -> str:
     """Write the value of a key for a message: bytes as hexadecimal digits."""
     return value.hex() if isinstance(value, bytes) else str(value)

@@ -73,7 +73,7 @@ class Search:
 
     def stage_filter(self) -> StageFilter:
         """Selects the rows in wanted bins of the last but one stage."""
-        return StageFilter.of(self.scan, self.stages, self.bins, self.hashed)
+        return StageFilter.from_stages(self.scan, self.stages, self.bins, self.hashed)
 
 
 def skipped_bins(search: Search) -> tuple[Int64Array, Int64Array]:
@@ -127,7 +127,7 @@ def select_candidates(search: Search, items: OrderWords) -> Located:
         items = _hash_ties(search.scan, items)
     n_items = items.key.size
     items, rows = _with_skipped(search, items)
-    order = _sorted(items)
+    order = _sort_order(items)
     bin_of = np.searchsorted(search.base, search.wanted, side="left") - 1
     # rows of the candidates' bins up to each wanted rank; a skipped unit counts as many as it has
     inside = np.cumsum(search.counts)[bin_of] - search.counts[bin_of] + search.wanted - search.base[bin_of]
@@ -165,7 +165,7 @@ def _with_skipped(search: Search, items: OrderWords) -> tuple[OrderWords, Int64A
     return joined, np.concatenate([np.ones(items.key.size, np.int64), rows[kept]])
 
 
-def _sorted(items: OrderWords) -> Int64Array:
+def _sort_order(items: OrderWords) -> Int64Array:
     """The order of items: by their keys, which is quick, and where these are equal by all words."""
     order = np.argsort(items.key)
     key = items.key[order]
@@ -251,7 +251,7 @@ def locate(
         before = search.stages[-1]
         search.stages.append(next_stage(before, search.bins, search.counts, most_bins, search.n_items - 1, wide))
         _count(search)
-    kept = _kept(search, early_candidates)
+    kept = _kept_words(search, early_candidates)
     return select_candidates(search, _collect(search) if kept is None else kept)
 
 
@@ -287,7 +287,7 @@ def _early_candidates(search: Search, sample: UInt64Array, limit: int) -> EarlyC
     return early_candidates
 
 
-def _kept(search: Search, early_candidates: EarlyCandidates | None) -> OrderWords | None:
+def _kept_words(search: Search, early_candidates: EarlyCandidates | None) -> OrderWords | None:
     """The items in wanted bins, if all were kept while they were counted."""
     items = None if early_candidates is None else early_candidates.items(search.stages[-1], search.bins)
     if items is None:

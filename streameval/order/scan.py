@@ -141,7 +141,7 @@ def must_be_read(first: UInt64Array, last: UInt64Array, rows: Int64Array, wanted
     before = _rows_up_to(last, rows, first, "left")
     up_to = _rows_up_to(first, rows, last, "right")
     holds = np.searchsorted(wanted, before, side="right") < np.searchsorted(wanted, up_to, side="right")
-    starts, ends = _merged(first[holds], last[holds])
+    starts, ends = _merge(first[holds], last[holds])
     at = np.searchsorted(starts, last, side="right") - 1
     return (at >= 0) & (ends[np.maximum(at, 0)] >= first)
 
@@ -154,7 +154,7 @@ def _rows_up_to(keys: UInt64Array, rows: Int64Array, at: UInt64Array, side: str)
     return np.asarray(total[place], dtype=np.int64)
 
 
-def _merged(first: UInt64Array, last: UInt64Array) -> tuple[UInt64Array, UInt64Array]:
+def _merge(first: UInt64Array, last: UInt64Array) -> tuple[UInt64Array, UInt64Array]:
     """Disjoint intervals that cover the same keys, ascending."""
     order = np.argsort(first, kind="stable")
     first, reach = first[order], np.maximum.accumulate(last[order])
@@ -222,7 +222,7 @@ class Scan:
         """Columns that are read of each unit."""
         return [self.score]
 
-    def elsewhere(self, units: Sequence[Unit]) -> Scan:
+    def for_worker(self, units: Sequence[Unit]) -> Scan:
         """Give the same on a worker, which has some of the units and can hash no others."""
         return replace(self, units=units, key_hashes=_not_here, skipped=SkippedRows.none(), threads=1)
 

@@ -58,7 +58,7 @@ class _KeySample:
         self.done.append(number)
 
     def partial(self) -> Partial:
-        return Partial(np.sort(self.done).astype(np.int64), 0, {"key": _joined(self.keys)})
+        return Partial(np.sort(self.done).astype(np.int64), 0, {"key": _join(self.keys)})
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Counting(Task[Scan]):
         if isinstance(self.stages[-1], FirstStage):
             candidates = self.early_candidates.of_thread(counts) if self.early_candidates is not None else None
             return _FirstCounts(scan, self.stages[-1], counts, self.early_candidates, candidates)
-        return _BinCounts(scan, StageFilter.of(scan, self.stages, self.bins, self.hashed), counts=counts)
+        return _BinCounts(scan, StageFilter.from_stages(scan, self.stages, self.bins, self.hashed), counts=counts)
 
 
 @dataclass
@@ -199,7 +199,7 @@ class Collecting(Task[Scan]):
     def begin(self, scan: Scan) -> PartialBuilder:
         """No items yet."""
         wanted = flags(self.stages[-1].count, self.bins)
-        return _Candidates(scan, StageFilter.of(scan, self.stages, self.bins, self.hashed), wanted=wanted)
+        return _Candidates(scan, StageFilter.from_stages(scan, self.stages, self.bins, self.hashed), wanted=wanted)
 
 
 @dataclass
@@ -214,11 +214,11 @@ class _Candidates(_Filtered):
 
     def partial(self) -> Partial:
         names = ["key", "hash", "position", *(["low"] if self.scan.order.kind == "decimal" else [])]
-        columns = {name: _joined([getattr(words, name) for words in self.words]) for name in names}
+        columns = {name: _join([getattr(words, name) for words in self.words]) for name in names}
         return Partial(np.sort(self.done).astype(np.int64), self.missing, columns)
 
 
-def _joined(arrays: Sequence[UInt64Array]) -> UInt64Array:
+def _join(arrays: Sequence[UInt64Array]) -> UInt64Array:
     return np.concatenate(arrays) if arrays else np.empty(0, np.uint64)
 
 

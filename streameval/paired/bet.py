@@ -102,7 +102,7 @@ class BetLimits:
     decided_at: int
 
 
-def walked(plan: BetPlan, classes: Int64Array, labels: Int8Array, at: Int64Array | None = None) -> BetLimits:
+def limits_of_walk(plan: BetPlan, classes: Int64Array, labels: Int8Array, at: Int64Array | None = None) -> BetLimits:
     """Bounds from the labels of gains and losses in the order of u.
 
     Args:
@@ -116,12 +116,12 @@ def walked(plan: BetPlan, classes: Int64Array, labels: Int8Array, at: Int64Array
     more, less = plan.steps(classes, labels)
     lower = least_totals(more, plan.stakes, items, needed, at) - lost + plan.known[0]
     upper = items - lost - least_totals(less, plan.stakes, items, needed, at) + plan.known[1]
-    decided = [_reached(plan, more, lost - plan.known[0]), _reached(plan, less, items - lost + plan.known[1])]
+    decided = [_n_reached(plan, more, lost - plan.known[0]), _n_reached(plan, less, items - lost + plan.known[1])]
     sign = 0 if max(decided) < 0 else 1 if decided[1] < 0 or 0 <= decided[0] < decided[1] else -1
     return BetLimits(at, lower, upper, sign, decided[0 if sign > 0 else 1] if sign else 0)
 
 
-def _reached(plan: BetPlan, steps: BetSteps, total: int) -> int:
+def _n_reached(plan: BetPlan, steps: BetSteps, total: int) -> int:
     """After how many items more than `total` are proved, −1 if never."""
     path = np.full(steps[0].size + 1, 1 / plan.error)
     return int(bet_path(steps, plan.stakes, int(plan.sizes.sum()), total, path))

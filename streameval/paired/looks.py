@@ -22,7 +22,7 @@ def bet_error(confidence: float, cutoffs: int, looks: Looks) -> float:
     return (1 - _COUNT[looks]) * (1 - confidence) / (2 * cutoffs)
 
 
-def intersected(count: PairedLimits, bet: PairedLimits) -> PairedLimits:
+def intersect(count: PairedLimits, bet: PairedLimits) -> PairedLimits:
     """Intersect the bounds of both looks; where they exclude one another, those of `count`."""
     lower, upper = np.maximum(count[0], bet[0]), np.minimum(count[1], bet[1])
     apart = lower > upper

@@ -65,12 +65,12 @@ def probabilities(
     if looks != "any":
         error = count_error(confidence, sizes.size, looks)
         for j in np.flatnonzero((rates * changed < _FEW) & (changed > 0)):
-            rates[j] = _raised(float(rates[j]), (int(gains[j]), int(losses[j])), float(width[j]), variance, error)
+            rates[j] = _raise_rate(float(rates[j]), (int(gains[j]), int(losses[j])), float(width[j]), variance, error)
     kept = largest_rates(sizes, within=within, confidence=confidence, variance=variance, looks=looks)
     return np.where(np.maximum(gains, losses) <= width, 0.0, np.minimum(rates, kept))
 
 
-def _raised(rate: float, sides: tuple[int, int], width: float, variance: float, error: float) -> float:
+def _raise_rate(rate: float, sides: tuple[int, int], width: float, variance: float, error: float) -> float:
     """The least rate, from this one on, at which the computed bounds of a typical sample are narrow enough."""
     positive, changed = 0.5 + math.sqrt(max(0.0, 0.25 - variance)), sum(sides)
     for labels in range(math.ceil(rate * changed), changed):

@@ -15,9 +15,9 @@ from streameval.paired_draws.tops import (
     TopReader,
     TopScan,
     check_sizes,
+    concatenate,
     draws_of,
     in_draw_order,
-    joined,
     kept_columns,
     keys_of,
     may_hold,
@@ -133,5 +133,5 @@ class _Pairs:
         self.done.append(number)
 
     def partial(self) -> Partial:
-        columns = {SUM: self.counts.copy(), **joined(self.kept)}
+        columns = {SUM: self.counts.copy(), **concatenate(self.kept)}
         return Partial(np.sort(self.done).astype(np.int64), self.reader.missing, columns)

@@ -42,12 +42,12 @@ class CutoffRates:
         Whatever cutoff of the other ranking holds them first, or none, those that are `drawn` are among them.
         """
         most = np.maximum.accumulate(self.rate[::-1])[::-1]
-        kept: BoolArray = below(hashes, most[first]) | self.among_known(hashes)
+        kept: BoolArray = are_below(hashes, most[first]) | self.among_known(hashes)
         return kept
 
     def drawn(self, hashes: UInt64Array, first_a: Int64Array, first_b: Int64Array) -> BoolArray:
         """Tell whether items are drawn: at the largest rate of the cutoffs at which they gain or lose, or if known."""
-        drawn = below(hashes, item_probability(first_a, first_b, self.rate))
+        drawn = are_below(hashes, item_probability(first_a, first_b, self.rate))
         is_known: BoolArray = self.among_known(hashes) & (first_a != first_b)
         return drawn | is_known
 
@@ -60,7 +60,7 @@ class CutoffRates:
         return is_known
 
 
-def below(hashes: UInt64Array, rate: FloatArray) -> BoolArray:
+def are_below(hashes: UInt64Array, rate: FloatArray) -> BoolArray:
     """Tell which items are drawn: those whose hash is less than their rate times 2⁶⁴; a rate of 1 draws all."""
     drawn: BoolArray = (hashes < limits(rate)) | (rate >= 1)
     return drawn

@@ -16,7 +16,7 @@ from streameval.order.bins import OrderWords
 from streameval.order.by_score import ByScore
 from streameval.order.count_at_score import as_score
 from streameval.order.filter import BLOCK, Buffers
-from streameval.order.item_keys import as_keys, missing, shown
+from streameval.order.item_keys import as_keys, key_text, missing
 from streameval.order.locate import missing_scores
 from streameval.order.scan import Scan, key_hashes
 from streameval.order.scores import Keys
@@ -50,7 +50,7 @@ def kept_columns(rows: TopRows, u: UInt64Array, kept: BoolArray) -> KeptColumns:
             "predicted": rows.predicted[at], **first, **named}  # fmt: skip
 
 
-def joined(parts: Sequence[KeptColumns]) -> dict[str, AnyArray]:
+def concatenate(parts: Sequence[KeptColumns]) -> dict[str, AnyArray]:
     """Columns of several parts, one after another; none of no part."""
     return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
 
@@ -83,7 +83,7 @@ def repeated_keys(values: pa.Array, count: int, key: pa.Schema, where: str) -> I
 
 def text_of(key: object) -> str:
     """A key as messages show it."""
-    return ", ".join(map(shown, key.values())) if isinstance(key, dict) else shown(key)
+    return ", ".join(map(key_text, key.values())) if isinstance(key, dict) else key_text(key)
 
 
 def keys_of(columns: KeptColumns, key: pa.Schema) -> pa.Array:
@@ -135,9 +135,9 @@ class TopScan:
         """Columns that are read of every unit."""
         return [name for top in self.tops for name in top.columns]
 
-    def elsewhere(self, units: Sequence[Unit]) -> TopScan:
+    def for_worker(self, units: Sequence[Unit]) -> TopScan:
         """Give the same on a worker, which has some of the units."""
-        return replace(self, units=units, tops=tuple(top.elsewhere() for top in self.tops), threads=1)
+        return replace(self, units=units, tops=tuple(top.for_worker() for top in self.tops), threads=1)
 
 
 @dataclass
@@ -154,7 +154,7 @@ class TopReader:
 
     def read(self, unit: Unit) -> TopRows:
         """Read a unit; an `InputError` names the place of a key that is null."""
-        rows, keys = self._inside(unit)
+        rows, keys = self._rows_inside(unit)
         if not rows.size:
             none = np.empty(0, np.int64)
             return TopRows(none, (none,) * len(self.scan.tops), none.view(np.uint64), none, self.scan.key.empty_table())
@@ -172,7 +172,7 @@ class TopReader:
             predicted = _predictions(stored.column(self.scan.judge))
         return _in_a_top(TopRows(position, first, hashes, predicted, named), self.scan.tops[0].ends.shape[1])
 
-    def _inside(self, unit: Unit) -> tuple[Int64Array, list[Keys]]:
+    def _rows_inside(self, unit: Unit) -> tuple[Int64Array, list[Keys]]:
         """Rows that may be in a top, by their first words, and these words of each order."""
         tops = self.scan.tops
         self._buffers = self._buffers or [Buffers() for _ in tops]
@@ -187,7 +187,7 @@ class TopReader:
             for some, (_, of) in zip(words, blocks, strict=True):
                 some.append(Keys(of.key[at], of.low[at] if of.low.size else of.low, 0))
         self.missing += missing
-        return np.concatenate(rows), [_joined(some) for some in words]
+        return np.concatenate(rows), [_join(some) for some in words]
 
 
 def draws_of(hashes: UInt64Array, seed: int) -> UInt64Array:
@@ -200,7 +200,7 @@ def second_hashes(keys: pa.Table) -> UInt64Array:
     return key_hashes(keys, SECOND_SEED)
 
 
-def _joined(parts: list[Keys]) -> Keys:
+def _join(parts: list[Keys]) -> Keys:
     return Keys(np.concatenate([keys.key for keys in parts]), np.concatenate([keys.low for keys in parts]), 0)
 
 
@@ -251,9 +251,9 @@ class Tops:
         """First word of the last item of all tops."""
         return np.uint64(self.ends[0, -1])
 
-    def elsewhere(self) -> Tops:
+    def for_worker(self) -> Tops:
         """Give the same on a worker."""
-        return self if self.scan is None else replace(self, scan=self.scan.elsewhere(()))
+        return self if self.scan is None else replace(self, scan=self.scan.for_worker(()))
 
     def blocks(self, unit: Unit, buffers: Buffers) -> Iterator[tuple[int, Keys]]:
         """First words of a unit's rows, block by block, with the first row of each."""
@@ -307,13 +307,13 @@ def _at_scores(ranking: Ranking, scores: Sequence[Any]) -> Tops:
     values = pa.array([as_score(score, order.kind, order.options.ascending) for score in scores], order.kind)
     keys = order.order.keys(values)
     words = np.stack([keys.key, *([keys.low] if keys.low.size else [])])
-    if not np.all(_before(words[:, :-1], words[:, 1:])):
+    if not np.all(_come_before(words[:, :-1], words[:, 1:])):
         raise InputError(f"scores {', '.join(map(str, scores))} do not go from the best to the worst")
     rest = np.full((2, words.shape[1]), _LAST)
     return Tops(order.scan_all(1), np.concatenate([words, rest]))
 
 
-def _before(words: UInt64Array, after: UInt64Array) -> BoolArray:
+def _come_before(words: UInt64Array, after: UInt64Array) -> BoolArray:
     same = words == after
     before: BoolArray = words[-1] < after[-1]
     if words.shape[0] == 2:

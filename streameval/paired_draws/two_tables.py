@@ -22,9 +22,9 @@ from streameval.paired_draws.tops import (
     TopRows,
     TopScan,
     check_sizes,
+    concatenate,
     draws_of,
     in_draw_order,
-    joined,
     kept_columns,
     keys_of,
     keys_of_table,
@@ -175,7 +175,7 @@ class Joined:
 
     def columns(self) -> KeptColumns:
         """Columns of the items that are drawn, in the order of their hashes."""
-        columns = joined(self.drawn)
+        columns = concatenate(self.drawn)
         return some(columns, np.lexsort([columns["second"], columns["u"]]))
 
 
@@ -291,7 +291,7 @@ def _spill(ranking: Ranking, scan: TopScan, task: Spilling, run_by: tuple[Engine
         missing += part.missing
     ranking.rows.check_unchanged()
     refuse_missing([ranking], missing)
-    return in_draw_order(joined(kept), scan.key, ranking.rows.name)
+    return in_draw_order(concatenate(kept), scan.key, ranking.rows.name)
 
 
 @dataclass(frozen=True)
@@ -330,7 +330,7 @@ class _TopKeys:
         self.kept.append({**columns, **hashes})
 
     def partial(self) -> Partial:
-        return Partial(np.arange(0), self.reader.missing, joined(self.kept))
+        return Partial(np.arange(0), self.reader.missing, concatenate(self.kept))
 
 
 class SpillingScan(Scanning[TopScan]):
@@ -339,13 +339,13 @@ class SpillingScan(Scanning[TopScan]):
     def for_workers(self) -> OnWorkers[Partial]:
         """See `Job.for_workers`."""
         task: Any = self.task
-        bare = SpillingScan(replace(task, keys=None), self.scan.elsewhere(()), self.numbers[:0], 1)
+        bare = SpillingScan(replace(task, keys=None), self.scan.for_worker(()), self.numbers[:0], 1)
         return OnWorkers(bare.run_share, most_rows=_MOST_ROWS)
 
     def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Partial]]:
         """See `OnWorkers`: a partial of each unit."""
         for number, unit in enumerate(units, first):
-            yield number, number + 1, partial_of(self.task, self.scan.elsewhere([unit]), range(1))
+            yield number, number + 1, partial_of(self.task, self.scan.for_worker([unit]), range(1))
 
 
 def _table(both_tops: Joined, kept: Sequence[KeptColumns], sides: Sequence[TopScan], tally: CutoffCounts) -> pa.Table:

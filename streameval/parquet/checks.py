@@ -157,7 +157,7 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
     _check_memory(chunk, used, COPIES, chunk.footer.limit)
     values, codec = chunk.facts[[kernels.VALUES, kernels.CODEC]].tolist()
     stored = stored_chunk(chunk.leaf, codec, chunk.n_rows, values, pages)
-    return SoundChunk(chunk, stored, entries, pages, _stated(chunk, data, raw, index))
+    return SoundChunk(chunk, stored, entries, pages, _statistics(chunk, data, raw, index))
 
 
 def overfull(leaf: Leaf, dictionaries: Int64Array) -> int:
@@ -235,7 +235,7 @@ def _check_unusual(chunk: Chunk, pages: Int64Array) -> Int64Array:
     return data
 
 
-def _stated(
+def _statistics(
     chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]
 ) -> tuple[Statistics, ...]:
     if chunk.footer.verify == "off" or chunk.leaf.max_rep:  # where values repeat, pages do not begin with rows

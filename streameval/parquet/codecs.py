@@ -40,7 +40,7 @@ def decompress(codec: int, body: memoryview, size: int) -> memoryview | bytes:
     if held != size:
         raise OSError(f"a page of {size:,} bytes decompresses to {held:,}" if held >= 0 else "a page is damaged")
     # memory of Python's is used again at once: bytes take two thirds of the time of a buffer of Arrow's
-    return _own.of(codec).decompress(body, size, asbytes=True) if codec else body
+    return _own.by_number(codec).decompress(body, size, asbytes=True) if codec else body
 
 
 class _Codecs(threading.local):
@@ -49,7 +49,7 @@ class _Codecs(threading.local):
     def __init__(self) -> None:
         self._made: dict[int, pa.Codec] = {}
 
-    def of(self, codec: int) -> pa.Codec:
+    def by_number(self, codec: int) -> pa.Codec:
         """Give that with Parquet's number."""
         if codec not in self._made:
             self._made[codec] = pa.Codec(_CODECS[codec])
@@ -90,7 +90,7 @@ def _lz4(body: memoryview, size: int) -> memoryview:
     No block says how many there are. So a mark that nobody foresaw is put behind it: where there are fewer bytes than
     `size`, the mark is elsewhere, and where there are more, there is no room for it.
     """
-    whole = _own.of(_LZ4).decompress(b"".join((body, _BEHIND)), size + _REPEATED + len(_MARK), asbytes=True)
+    whole = _own.by_number(_LZ4).decompress(b"".join((body, _BEHIND)), size + _REPEATED + len(_MARK), asbytes=True)
     if not whole.endswith(_MARK):
         raise OSError(f"a page of {size:,} bytes decompresses to fewer")
     return memoryview(whole)[:size]

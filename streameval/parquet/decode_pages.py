@@ -26,7 +26,7 @@ from streameval.parquet.pages import Pages, Run, stated_of
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
 from streameval.parquet.statistics import check_values, unproven_of
 from streameval.parquet.undecodable import why_undecodable
-from streameval.struct_fields import unwrapped
+from streameval.struct_fields import unwrap
 from streameval.typing import Int64Array
 
 # bytes decoded at once: enough to forget the cost of a footer, little enough to stay in the caches
@@ -65,7 +65,7 @@ def read_pages(
         if values is not None:
             arrays.append(values)
             continue
-        column, at, begin = unwrapped(_decode(runs).column(0), batch[0].chunks.leaf.depth), list[Int64Array](), 0
+        column, at, begin = unwrap(_decode(runs).column(0), batch[0].chunks.leaf.depth), list[Int64Array](), 0
         _check_values(runs, column)
         for pages in batch:
             at.append(pages.positions + begin)
@@ -128,7 +128,7 @@ def _check_values(runs: Sequence[Run], values: pa.ChunkedArray) -> None:
         return
     for run in runs:
         for n_rows, chunk in run.pages.places[:, [ROWS, CHUNK]].tolist():
-            of_page = [statistics.within(begin, n_rows) for statistics in stated]
+            of_page = [statistics.overlapping(begin, n_rows) for statistics in stated]
             check_values(values.slice(begin, n_rows), begin, of_page, leaf, run.pages.chunks[chunk].place)
             begin += n_rows
 

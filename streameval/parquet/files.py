@@ -113,7 +113,7 @@ def _objects(path: str, file_order: str | None) -> list[DataFile]:
     for name in names:
         _refuse_table_file(root, name)
     if kind == "folder":
-        return _named(path, [name for name in names if _is_data(name)], file_order)
+        return _key_files(path, [name for name in names if _is_data(name)], file_order)
     chosen = [name for name in names if matches(f"{root}/{name}", path)]
     if not chosen:
         raise InputError(f"{path}: no file matches this pattern")
@@ -132,10 +132,10 @@ def _folder(path: str, file_order: str | None, links: list[str]) -> list[DataFil
     _refuse_table_formats(path)
     if all(os.path.isfile(os.path.join(path, name)) for name in ("plan.json", "plan.parquet")):
         raise InputError(f"{path}: a study, and no ranking", "name the files that it was planned of")
-    return _named(path, sorted(filter(_is_parquet, below(path, links=links))), file_order)
+    return _key_files(path, sorted(filter(_is_parquet, list_below(path, links=links))), file_order)
 
 
-def _named(path: str, names: list[str], file_order: str | None) -> list[DataFile]:
+def _key_files(path: str, names: list[str], file_order: str | None) -> list[DataFile]:
     if not names:
         raise InputError(
             f"{path}: no Parquet file in this folder, and no text",
@@ -172,7 +172,7 @@ def _matching(pattern: str, file_order: str | None) -> list[DataFile]:
     ]
 
 
-def below(folder: str, above: str = "", links: list[str] | None = None) -> Iterator[str]:
+def list_below(folder: str, above: str = "", links: list[str] | None = None) -> Iterator[str]:
     """Name the files of a folder, searched deeply, but for what begins with `_` or `.`; refuses Delta and Iceberg.
 
     Symbolic links among files and folders are added to `links`.
@@ -185,7 +185,7 @@ def below(folder: str, above: str = "", links: list[str] | None = None) -> Itera
                 links.append(entry.path)
             if entry.is_dir():
                 _refuse_table_formats(entry.path)
-                yield from below(entry.path, f"{above}{entry.name}/", links)
+                yield from list_below(entry.path, f"{above}{entry.name}/", links)
             elif entry.is_file():
                 yield above + entry.name
 
@@ -216,7 +216,7 @@ def _is_table(folder: str, kind: str) -> InputError:
 
 def holds_parquet(path: str) -> bool:
     """Tell whether a local path is called as Parquet files are, or is a folder with one of them."""
-    return _is_parquet(path) or (os.path.isdir(path) and any(map(_is_parquet, below(path))))
+    return _is_parquet(path) or (os.path.isdir(path) and any(map(_is_parquet, list_below(path))))
 
 
 def is_text(path: str) -> bool:

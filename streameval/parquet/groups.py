@@ -27,7 +27,7 @@ from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
 from streameval.parquet.statistics import check_values
 from streameval.stores.objects import Stream
 from streameval.stores.store import State
-from streameval.struct_fields import unwrapped
+from streameval.struct_fields import unwrap
 
 _KEPT, _MOST_KEPT, _KEPT_BYTES = 16, 64, 1 << 22  # more where footers are small: threads look several files ahead
 _STREAM = 1 << 20
@@ -42,7 +42,7 @@ class _FooterCache:
         self._found: OrderedDict[tuple[str, ...], dict[str, list[Chunks]]] = OrderedDict()
         self._size = 0  # bytes of footers
 
-    def of(self, file: OpenFile, footer: Footer, columns: Sequence[str]) -> list[list[Chunks]]:
+    def chunks_of(self, file: OpenFile, footer: Footer, columns: Sequence[str]) -> list[list[Chunks]]:
         """Chunks of a file by column and leaf."""
         key = footer.file.path, footer.digest, footer.verify, str(footer.limit)
         with self._lock:
@@ -69,7 +69,7 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
         pyarrow.ArrowException, OSError: Damage that only decoding shows.
     """
     with OpenFile(footer) as file:
-        chunks = [leaf[group] for column in KNOWN.of(file, footer, columns) for leaf in column]
+        chunks = [leaf[group] for column in KNOWN.chunks_of(file, footer, columns) for leaf in column]
         checked, body = _image(file, chunks)
     for sound in checked:
         check_length(sound.chunk, sound.stored.values, sound.pages, footer.limit)
@@ -81,7 +81,7 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
     table = as_stored(table, footer)
     for name in large:
         at, where = table.schema.get_field_index(name), f"{footer.file.path}: row group {group}, column {name}"
-        _check_size(_expanded(table.column(at)), footer.limit, where)
+        _check_size(_expanded_size(table.column(at)), footer.limit, where)
         table = table.set_column(at, name, table.column(at).cast(wide_type(table.schema.field(at).type)))
     return table
 
@@ -89,7 +89,7 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
 def advise_groups(footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> None:
     """Have the system fetch columns of row groups ahead."""
     with OpenFile(footer) as file:
-        leaves = [leaf for column in KNOWN.of(file, footer, columns) for leaf in column]
+        leaves = [leaf for column in KNOWN.chunks_of(file, footer, columns) for leaf in column]
         ranges = [np.stack([leaf.begin[groups], leaf.facts[groups, kernels.COMPRESSED]], axis=1) for leaf in leaves]
         file.advise(np.concatenate(ranges))
 
@@ -105,7 +105,7 @@ def _check_values(checked: Sequence[SoundChunk], table: pa.Table, first: int) ->
 def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) -> Iterator[Iterator[pa.Table]]:
     """Decode columns of a row group, at most `rows` rows at a time, checksums verified; errors as in `read_group`."""
     with OpenFile(footer) as file:
-        chunks = [leaf[group] for column in KNOWN.of(file, footer, columns) for leaf in column]
+        chunks = [leaf[group] for column in KNOWN.chunks_of(file, footer, columns) for leaf in column]
         source: Any
         verify = False
         if sum(chunk.end - chunk.begin for chunk in chunks) <= footer.limit // _SHARE:
@@ -126,7 +126,7 @@ def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) 
             buffer_size=_STREAM,
             page_checksum_verification=verify,
         ) as decoder:
-            yield _stored(decoder, checked, rows, large)
+            yield _decode_stored(decoder, checked, rows, large)
 
 
 def _image(file: OpenFile, chunks: Sequence[Chunk]) -> tuple[list[SoundChunk], bytes]:
@@ -142,23 +142,23 @@ def _image(file: OpenFile, chunks: Sequence[Chunk]) -> tuple[list[SoundChunk], b
     return checked, image(_schema(checked), [[sound.stored for sound in checked]], pages)
 
 
-def _stored(
+def _decode_stored(
     decoder: pq.ParquetFile, checked: Sequence[SoundChunk], rows: int, large: Sequence[str]
 ) -> Iterator[pa.Table]:  # fmt: skip
     first = 0
     for batch in decoder.iter_batches(rows, use_threads=False):
         table = _without_structs(pa.Table.from_batches([batch]), checked)
         _check_values(checked, table, first)
-        yield from _sliced(table, large, checked[0].chunk.footer)
+        yield from _slice_table(table, large, checked[0].chunk.footer)
         first += batch.num_rows
 
 
-def _sliced(table: pa.Table, large: Sequence[str], footer: Footer) -> Iterator[pa.Table]:
+def _slice_table(table: pa.Table, large: Sequence[str], footer: Footer) -> Iterator[pa.Table]:
     """Cut a table until its dictionaries, written out, are within the limit."""
-    if table.num_rows > 1 and sum(_expanded(table.column(name)) for name in large) > footer.limit // 2:
+    if table.num_rows > 1 and sum(_expanded_size(table.column(name)) for name in large) > footer.limit // 2:
         half = table.num_rows // 2
-        yield from _sliced(table.slice(0, half), large, footer)
-        yield from _sliced(table.slice(half), large, footer)
+        yield from _slice_table(table.slice(0, half), large, footer)
+        yield from _slice_table(table.slice(half), large, footer)
     else:
         yield as_stored(table, footer)
 
@@ -192,7 +192,7 @@ def _without_structs(table: pa.Table, checked: Sequence[SoundChunk]) -> pa.Table
     for leaf in (sound.chunk.leaf for sound in checked):
         if leaf.depth:
             at = table.schema.get_field_index(leaf.column)
-            table = table.set_column(at, leaf.column, unwrapped(table.column(at), leaf.depth))
+            table = table.set_column(at, leaf.column, unwrap(table.column(at), leaf.depth))
     return table
 
 
@@ -216,7 +216,7 @@ def _large(checked: Sequence[SoundChunk], rows: int, limit: int) -> list[str]:
     ]
 
 
-def _expanded(column: pa.ChunkedArray) -> int:
+def _expanded_size(column: pa.ChunkedArray) -> int:
     """Bytes of a dictionary column's values, written out."""
     import pyarrow.compute as pc
 

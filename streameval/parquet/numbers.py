@@ -24,7 +24,7 @@ from streameval.kernels.page_index import BEGIN, END, ROWS
 from streameval.parquet.checks import BODY, DATA_PAGE
 from streameval.parquet.chunks import UnfitError
 from streameval.parquet.pages import Run, stated_of
-from streameval.parquet.statistics import NUMBERS, keys_of, number_type, told_of, unproven_keys
+from streameval.parquet.statistics import NUMBERS, key_rule_of, keys_of, number_type, unproven_keys
 from streameval.typing import AnyArray, Int64Array, UInt8Array
 
 _PAGE = 100  # steps: Arrow takes a ten-thousandth of a second longer
@@ -56,7 +56,7 @@ def _numbers(physical: int, kind: pa.DataType, max_def: int) -> _Numbers | None:
     whole = pa.types.is_integer(kind) and kind.bit_width <= 8 * stored.itemsize
     if not whole and kind not in (pa.float32(), pa.float64()):
         return None
-    coding, of_keys = np.zeros(plain.N_TOLD + 2, np.int64), told_of(stored)
+    coding, of_keys = np.zeros(plain.N_TOLD + 2, np.int64), key_rule_of(stored)
     coding[plain.OPTIONAL], coding[plain.WIDTH] = max_def, stored.itemsize
     coding[[kernels.FLIP, kernels.NEGATIVE]] = of_keys[[FLIP, SIGNED]]
     narrow = np.dtype(f"{stored.kind}{kind.bit_width // 8}")

@@ -65,7 +65,7 @@ def read_table(path: Path, hint: str, root: Path | None = None, **columns: pa.Da
 def decode_table(path: Path, content: bytes, hint: str, **columns: pa.DataType) -> Own:
     """Decode the bytes of a Parquet file of a study, as `read_bytes` gives them; the rest as `read_table`."""
     try:
-        table = (_decoded if len(content) > _MOST_KEPT else _kept)(str(path), content)
+        table = (_decode if len(content) > _MOST_KEPT else _kept)(str(path), content)
         facts = json.loads((table.schema.metadata or {}).get(b"streameval", b"{}"))
         if not isinstance(facts, dict):
             raise ValueError("its metadata are not an object")
@@ -92,25 +92,25 @@ class _Held(OpenFile):
         return [self._content[at : at + size] for at, size in ranges]
 
 
-def _decoded(path: str, content: bytes) -> pa.Table:
+def _decode(path: str, content: bytes) -> pa.Table:
     limit = max(_MOST_BYTES, _MOST_RATIO * len(content))
     footer = replace(footer_within(path, content), limit=limit)
     steps = 2 * footer.length  # for chunks, and for a footer of our own; page headers are few
     with small(steps):
-        checked = _checked(footer, content)
+        checked = _check_chunks(footer, content)
         body = _as_file(footer, memoryview(content), checked)
     entries = max((sum(sound.entries for sound in group) for group in checked), default=0)
     with pq.ParquetFile(pa.BufferReader(body)) as decoder:
         batches = decoder.iter_batches(max(1, min(_BATCH_ROWS, limit // max(1, entries))), use_threads=False)
-        return pa.Table.from_batches(_within(limit, batches), decoder.schema_arrow)
+        return pa.Table.from_batches(_limit_size(limit, batches), decoder.schema_arrow)
 
 
 @functools.lru_cache(maxsize=16)  # one command reads its plan and its votes several times
 def _kept(path: str, content: bytes) -> pa.Table:
-    return _decoded(path, content)
+    return _decode(path, content)
 
 
-def _checked(footer: Footer, content: bytes) -> list[list[SoundChunk]]:
+def _check_chunks(footer: Footer, content: bytes) -> list[list[SoundChunk]]:
     """Check all chunks, by row group."""
     file, groups = _Held(footer, content), np.flatnonzero(footer.row_group_rows).tolist()
     columns = file.chunks(footer, groups, own_columns(footer.schema))
@@ -137,7 +137,7 @@ def _as_file(footer: Footer, content: memoryview, checked: Sequence[Sequence[Sou
     return image(schema_bytes(raw), groups, [content[at : at + size] for at, size in places], key_values(raw))
 
 
-def _within(limit: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _limit_size(limit: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Refuse values that take more memory than is allowed: those of a dictionary are written out for every row."""
     n_bytes = 0
     for batch in batches:

@@ -15,7 +15,7 @@ from streameval.kernels.page_index import BEGIN, CHUNK, END, FIRST, ROWS
 from streameval.parquet.chunks import Chunks, UnfitError
 from streameval.parquet.codecs import decompress
 from streameval.parquet.footers import Footer
-from streameval.parquet.statistics import Statistics, joined, nothing_of, of_headers, states_anything
+from streameval.parquet.statistics import Statistics, join, nothing_of, of_headers, states_anything
 from streameval.typing import Int64Array, UInt8Array
 
 _BUCKET_BITS = 12
@@ -167,7 +167,7 @@ def stated_of(runs: Sequence[Run]) -> list[Statistics]:
         indexes.append(run.pages.stated or nothing_of(mine[:, FIRST], mine[:, ROWS]))
     rows, every = np.concatenate(places)[:, ROWS], np.concatenate(heads)
     first = np.cumsum(rows) - rows
-    stated = [joined(chunks, first, rows), joined(indexes, first, rows)]
+    stated = [join(chunks, first, rows), join(indexes, first, rows)]
     some = np.concatenate([chunk.rows for chunk in chunks]) != rows
     stated[0].fields[some, kernels.STATED_NULLS] = kernels.ABSENT  # of more rows than these
     if states_anything(every):

@@ -47,7 +47,7 @@ def read_bits(footer: Footer, groups: Sequence[int], column: str) -> UInt64Array
     if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) or not _pays(footer, groups):
         return None
     with OpenFile(footer) as file:
-        leaves = KNOWN.of(file, footer, [column])[0]
+        leaves = KNOWN.chunks_of(file, footer, [column])[0]
         codecs = set(leaves[0].facts[groups, kernels.CODEC].tolist())
         if len(codecs) > 1 or not _is_plain(leaves, codec := codecs.pop()):
             return None
@@ -178,7 +178,7 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return None
     with OpenFile(footer) as file:
-        leaves = KNOWN.of(file, footer, [column])[0]
+        leaves = KNOWN.chunks_of(file, footer, [column])[0]
         chunk, codec = leaves[0][group], int(leaves[0].facts[group, kernels.CODEC])
         if chunk.leaf.physical not in NUMBERS:
             return None

@@ -186,7 +186,7 @@ def read_column(
         InputError: See `read_pages`, `read_whole`.
     """
     values, ways = [], []
-    for alike, group in groupby(located, key=_written):
+    for alike, group in groupby(located, key=_encoding_key):
         files = list(group)
         try:
             if alike:
@@ -206,7 +206,7 @@ def read_column(
     return values, ways
 
 
-def _written(located: LocatedColumn) -> tuple[str, ...]:
+def _encoding_key(located: LocatedColumn) -> tuple[str, ...]:
     """Files alike in this can be decoded together; () stands for row groups, one file at a time."""
     if not located.pages:
         return ()

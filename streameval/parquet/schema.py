@@ -215,7 +215,7 @@ def _refuse_two_types(element: Fields) -> None:
     if converted is None or not logical:
         return
     ((number, (_, parameters)), *_) = logical.items()
-    if converted != _converted(number, parameters):
+    if converted != _converted_type(number, parameters):
         raise ValueError(f"a column has converted type {converted}, which is not that of its logical type")
     if number == _DECIMAL:
         stated = [
@@ -226,7 +226,7 @@ def _refuse_two_types(element: Fields) -> None:
             raise ValueError("a decimal column has two scales or precisions")
 
 
-def _converted(number: int, parameters: Fields) -> int | None:
+def _converted_type(number: int, parameters: Fields) -> int | None:
     """The converted type that a logical type has; None where it has none."""
     if number == _INTEGER:
         bits, signed = (parameters.get(at, (None, None))[1] for at in (1, 2))

@@ -33,7 +33,7 @@ from streameval.parquet.plain_chunks import sound_pages, statements
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of_schema, named_columns, schema_for
 from streameval.parquet.statistics import WHOLE, Statistics, begin_of, check_values
 from streameval.stores.store import LAST
-from streameval.struct_fields import unwrapped
+from streameval.struct_fields import unwrap
 from streameval.typing import Int64Array, UInt8Array
 
 _PAGE_STEPS = 400  # of plain Python, to look at a chunk of one page
@@ -72,7 +72,7 @@ class _SmallChunks:
         held = int(self.pages[:, headers.PAGE_UNCOMPRESSED].sum())
         return max(written_out, 2 * held) <= limit
 
-    def stored(self) -> list[StoredChunk]:
+    def describe(self) -> list[StoredChunk]:
         """Describe them for a footer."""
         codecs, rows = self.facts[:, kernels.CODEC].tolist(), self.chunks[:, label.ROWS].tolist()
         return [
@@ -102,8 +102,8 @@ def read_small(footers: Sequence[Footer], columns: Sequence[str]) -> pa.Table | 
             read.append(chunks)
     if not all(chunks.fit(footers[0].limit) for chunks in read):
         return None
-    table = _decoded(tails.raw, schema_for(described, tuple(columns)), read)
-    return None if table is None or not _kept(table, read) else as_stored(table, footers[0])
+    table = _decode(tails.raw, schema_for(described, tuple(columns)), read)
+    return None if table is None or not _keeps_statistics(table, read) else as_stored(table, footers[0])
 
 
 def _read_whole(footers: Sequence[Footer]) -> tuple[FooterBytes, Int64Array]:
@@ -159,9 +159,9 @@ def _chunks(
     return None if stated is None else _SmallChunks(leaf, facts, chunks, *sound, stated)
 
 
-def _decoded(raw: UInt8Array, schema: bytes, read: Sequence[_SmallChunks]) -> pa.Table | None:
+def _decode(raw: UInt8Array, schema: bytes, read: Sequence[_SmallChunks]) -> pa.Table | None:
     """Have Arrow decode chunks where they lie; None where it cannot, or finds another number of rows."""
-    groups = list(zip(*(chunks.stored() for chunks in read), strict=True))
+    groups = list(zip(*(chunks.describe() for chunks in read), strict=True))
     places = np.stack([chunks.chunks[:, label.BEGIN] for chunks in read], axis=1).ravel().tolist()
     body = pa.BufferReader(b"".join([raw.data, ending(schema, groups, places)]))
     try:
@@ -172,10 +172,10 @@ def _decoded(raw: UInt8Array, schema: bytes, read: Sequence[_SmallChunks]) -> pa
     if table.num_rows != int(read[0].chunks[:, label.ROWS].sum()):
         return None
     fields = zip(table.columns, (chunks.leaf for chunks in read), strict=True)
-    return pa.table({leaf.column: unwrapped(values, leaf.depth) if leaf.depth else values for values, leaf in fields})
+    return pa.table({leaf.column: unwrap(values, leaf.depth) if leaf.depth else values for values, leaf in fields})
 
 
-def _kept(table: pa.Table, read: Sequence[_SmallChunks]) -> bool:
+def _keeps_statistics(table: pa.Table, read: Sequence[_SmallChunks]) -> bool:
     """Tell whether values are shown to keep to what is stated of them."""
     try:
         for column, chunks in zip(table.columns, read, strict=True):

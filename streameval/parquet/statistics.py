@@ -68,7 +68,7 @@ class Statistics:
         """Give those of some of the stretches."""
         return replace(self, first=self.first[which], rows=self.rows[which], fields=self.fields[which])
 
-    def within(self, first: int, rows: int) -> Statistics:
+    def overlapping(self, first: int, rows: int) -> Statistics:
         """Give those of the stretches that hold some of the rows from `first` on."""
         begin = np.searchsorted(self.first + self.rows, first, side="right")
         return self.chosen(slice(int(begin), int(np.searchsorted(self.first, first + rows))))
@@ -115,7 +115,7 @@ def nothing_of(first: Int64Array, rows: Int64Array) -> Statistics:
     return Statistics(IN_INDEX, first, rows, memoryview(b""), absent)
 
 
-def joined(some: Sequence[Statistics], first: Int64Array, rows: Int64Array) -> Statistics:
+def join(some: Sequence[Statistics], first: Int64Array, rows: Int64Array) -> Statistics:
     """Give those from one source, one after another, of the rows that are given."""
     fields = np.concatenate([part.fields for part in some])
     if len(some) == 1:
@@ -271,7 +271,7 @@ def check_values(
 
 def unproven_of(values: pa.ChunkedArray, first: int, stated: Sequence[Statistics], leaf: Leaf) -> list[Statistics]:
     """Give what values are not quickly shown to keep to, of what is stated of rows from `first` on."""
-    here = [part for part in (part.within(first, len(values)) for part in stated) if part.rows.size]
+    here = [part for part in (part.overlapping(first, len(values)) for part in stated) if part.rows.size]
     stored = NUMBERS.get(leaf.physical, "<i1" if leaf.physical == _BOOLEAN else None)
     if not here or stored is None or values.null_count or values.num_chunks != 1:
         return here
@@ -295,7 +295,7 @@ def unproven(begin: Int64Array, low: AnyArray, high: AnyArray, stated: Sequence[
         low, high (arrays, shape (stretches,)): Smallest and largest number of each, in the type of bounds; NaN where
             one of the numbers is.
     """
-    key_rule = told_of(low.dtype)
+    key_rule = key_rule_of(low.dtype)
     return unproven_keys(begin, keys_of(low, key_rule), keys_of(high, key_rule), key_rule, stated)
 
 
@@ -313,7 +313,7 @@ def _places(statistics: Statistics) -> tuple[UInt8Array, Int64Array, Int64Array,
 
 
 @lru_cache(maxsize=32)
-def told_of(number: np.dtype[Any]) -> Int64Array:
+def key_rule_of(number: np.dtype[Any]) -> Int64Array:
     """Give what makes keys of numbers: see `streameval.kernels.check_chunks.keep_to`."""
     bits, whole = 8 * number.itemsize, number.kind != "f"
     key_rule = np.zeros(5, np.int64)
@@ -387,13 +387,13 @@ def check_ends(ends: ValueEnds, stated: Statistics, stretch: int, leaf: Leaf, wh
     # a column of NaN and nothing else has neither: NaN is not beyond anything
     if (least is not None and low < least) or (most is not None and high > most):
         raise InputError(
-            f"{where}: its values go from {_shown(low)} to {_shown(high)}, but {stated.source} say {_shown(least)} "
-            f"to {_shown(most)}",
+            f"{where}: its values go from {_show(low)} to {_show(high)}, but {stated.source} say {_show(least)} "
+            f"to {_show(most)}",
             RESTORE,
         )
 
 
-def _shown(value: Any) -> Any:
+def _show(value: Any) -> Any:
     return value[:40] if isinstance(value, bytes) else value
 
 

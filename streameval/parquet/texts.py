@@ -49,7 +49,7 @@ def take(runs: Sequence[Run]) -> pa.Array | None:
         for page, (run, i, raw, mine) in enumerate(_pages(runs)):
             begin, size = np.empty(mine.size, np.int64), np.empty(mine.size, np.int64)
             total = find_texts(raw, chunks.leaf.max_def, mine, begin, size)
-            if total < 0 or not _held(run, i, raw, page, stated):
+            if total < 0 or not _hold_texts(run, i, raw, page, stated):
                 return None
             pieces.append(copy_texts(raw, begin, size, total))
             sizes.append(size)
@@ -66,7 +66,7 @@ def _pages(runs: Sequence[Run]) -> Iterator[tuple[Run, int, Bytes, Int64Array]]:
             yield run, i, read_only(np.frombuffer(body, np.uint8)), wanted[begin:end] - first
 
 
-def _held(run: Run, i: int, raw: Bytes, page: int, every: Sequence[tuple[Statistics, BoolArray]]) -> bool:
+def _hold_texts(run: Run, i: int, raw: Bytes, page: int, every: Sequence[tuple[Statistics, BoolArray]]) -> bool:
     """Hold all texts of a page against what is stated of it; whether they can be told apart.
 
     Args:

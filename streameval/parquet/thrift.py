@@ -57,12 +57,12 @@ def _struct(raw: kernels.Bytes, at: int, depth: int) -> tuple[Fields, int]:
             value, at = _read_value(raw, at, kind, depth)
             fields[number] = (kind, value)
         number, kind, at = kernels.field(raw, at, number)
-    return fields, _there(at)
+    return fields, _check_position(at)
 
 
 def _list(raw: kernels.Bytes, at: int, depth: int) -> tuple[tuple[int, list[Any]], int]:
     count, kind, at = kernels.list_head(raw, at)
-    values, _ = [], _there(at)
+    values, _ = [], _check_position(at)
     for _ in range(count):
         value, at = _read_value(raw, at, BYTE if kind in (TRUE, FALSE) else kind, depth)
         values.append(value)
@@ -76,7 +76,7 @@ def _read_value(raw: kernels.Bytes, at: int, kind: int, depth: int) -> tuple[Any
         return _struct(raw, at, depth + 1)
     if kind in (LIST, SET):
         return _list(raw, at, depth + 1)
-    end = _there(kernels.skip(raw, at, kind))
+    end = _check_position(kernels.skip(raw, at, kind))
     if kind == BYTE:
         return int(raw[at]), end
     return raw[(at if kind == DOUBLE else kernels.varint(raw, at)[1]) : end].tobytes(), end
@@ -84,10 +84,10 @@ def _read_value(raw: kernels.Bytes, at: int, kind: int, depth: int) -> tuple[Any
 
 def _number(raw: kernels.Bytes, at: int) -> tuple[int, int]:
     value, at = kernels.zigzag(raw, at)
-    return int(value), _there(at)
+    return int(value), _check_position(at)
 
 
-def _there(at: int) -> int:
+def _check_position(at: int) -> int:
     if at < 0:
         raise ValueError("the bytes are damaged, or end too early")
     return at

@@ -30,7 +30,7 @@ _COPIES = 8
 
 def worthwhile(part: Part, columns: Sequence[str]) -> bool:
     """Tell whether to decode columns of the whole row group: much of it is wanted, and none of them is nested."""
-    stored = _stored(part, columns)
+    stored = _stored_names(part, columns)
     nested = any(pa.types.is_nested(part.footer.schema.field(name).type) for name in stored)
     return bool(stored) and not nested and _SHARE * part.rows.size >= part.n_group_rows
 
@@ -47,7 +47,7 @@ def batches(part: Part, columns: Sequence[str], rows: int) -> Iterator[pa.Table]
             is not UTF-8.
     """
     done = 0
-    for table in _decoded(part, _stored(part, columns), rows):
+    for table in _decode(part, _stored_names(part, columns), rows):
         for name in table.column_names:
             check_text(table.column(name), name, ((part.place, done + i) for i in range(table.num_rows)))
         first, end = np.searchsorted(part.rows, [done, done + table.num_rows])
@@ -60,11 +60,11 @@ def batches(part: Part, columns: Sequence[str], rows: int) -> Iterator[pa.Table]
         raise InputError(f"{part.place} holds {done:,} rows, not {part.n_group_rows:,}")
 
 
-def _stored(part: Part, columns: Sequence[str]) -> list[str]:
+def _stored_names(part: Part, columns: Sequence[str]) -> list[str]:
     return [name for name in columns if name in part.footer.schema.names]
 
 
-def _decoded(part: Part, columns: list[str], rows: int) -> Iterator[pa.Table]:
+def _decode(part: Part, columns: list[str], rows: int) -> Iterator[pa.Table]:
     fields = [part.footer.schema.field(name) for name in columns]
     # some of the types that files have can be cast but not taken from
     wide = pa.schema([field.with_type(wide_type(field.type)) for field in fields])

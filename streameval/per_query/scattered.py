@@ -373,7 +373,7 @@ def _ranges(items: RowPieces, spill: Spill, most_rows: int) -> Iterator[RankedRa
     else:
         step = max(1, size // _SAMPLE)
         sample = np.concatenate([np.array([low, high], np.uint64), *(keys[::step] for keys, _ in items())])
-        for part in _part_rows(items, KeyRanges.of(sample, size, most_rows), spill):
+        for part in _part_rows(items, KeyRanges.from_keys(sample, size, most_rows), spill):
             yield from _ranges(part, spill, most_rows)
 
 

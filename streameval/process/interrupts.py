@@ -12,7 +12,7 @@ _NUMBERS = (signal.SIGTERM, signal.SIGINT)
 
 
 @contextmanager
-def held() -> Iterator[list[int]]:
+def hold_interrupts() -> Iterator[list[int]]:
     """Hold back Ctrl-C and a scheduler's SIGTERM; what arrives is delivered when the block ends.
 
     Python raises KeyboardInterrupt wherever its main thread happens to be. In a function that C code calls back, the

@@ -135,7 +135,7 @@ def at_most(more: int) -> Iterator[None]:
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    limits = [_taken() + more, *(limit for limit in before if limit != resource.RLIM_INFINITY)]
+    limits = [_memory_in_use() + more, *(limit for limit in before if limit != resource.RLIM_INFINITY)]
     resource.setrlimit(resource.RLIMIT_DATA, (min(limits), before[1]))
     try:
         yield
@@ -143,7 +143,7 @@ def at_most(more: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def _taken() -> int:
+def _memory_in_use() -> int:
     """Bytes of memory that this process may write to."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmData:")[2].split()[0]) << 10

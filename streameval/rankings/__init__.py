@@ -89,7 +89,7 @@ def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
 
 def _open(source: Any, plan: Plan) -> Ranking:
     """Open one list; where a plan is of two lists, the rows of both."""
-    options = RankingOptions.of(plan)
+    options = RankingOptions.from_plan(plan)
     if "against" not in plan.location:
         return open_ranking(source, options)
     from streameval.order.item_keys import types_of_both

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
-from streameval.order.item_keys import check_key, missing, refuse_inexact, shown
+from streameval.order.item_keys import check_key, key_text, missing, refuse_inexact
 from streameval.order.scan import key_hashes
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
@@ -27,7 +27,7 @@ _LEAST_RUN = 1 << 16  # ranks read at once, however little memory there is
 _NAMED = 3  # repeated keys that a refusal names
 
 
-def below(hashes: UInt64Array, first: int, rates: tuple[Int64Array, FloatArray]) -> Int64Array:
+def are_drawn(hashes: UInt64Array, first: int, rates: tuple[Int64Array, FloatArray]) -> Int64Array:
     """Tell which of some ranks, from `first` on, are drawn: those whose hash is less than their probability times 2⁶⁴.
 
     Args:
@@ -80,7 +80,7 @@ def draw_by_key(
                 raise InputError(f"{where}: column '{name}' is null at {nulls:,} items: they cannot be told apart")
         refuse_inexact(keys, where)
         hashes = _hashes(keys, seed)
-        at = below(hashes, first, rates)
+        at = are_drawn(hashes, first, rates)
         ranks.append(at + first)
         drawn.append(hashes[at])
         progress(first + keys.num_rows - 1, ranking.n_items)
@@ -132,7 +132,7 @@ def _refuse_repeated(ranking: Ranking, key: Sequence[str], drawn: UInt64Array, s
     some = repeated[np.argsort(place[repeated])[:_NAMED]]
     values = _keys_at(stored, key, place[some]).to_pylist()
     named = ", ".join(
-        f"'{short(', '.join(map(shown, value.values())))}' at {times:,}"
+        f"'{short(', '.join(map(key_text, value.values())))}' at {times:,}"
         for value, times in zip(values, count[some].tolist(), strict=True)
     )
     raise InputError(

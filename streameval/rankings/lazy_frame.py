@@ -32,9 +32,9 @@ import pyarrow as pa
 from streameval.options import takes
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
-from streameval.rankings.top_items import ItemReader, beside_rank, listed
+from streameval.rankings.top_items import ItemReader, beside_rank, list_ranks
 from streameval.rows.lake import call_library
-from streameval.rows.options import RankingOptions, described
+from streameval.rows.options import RankingOptions, take_ranking_options
 from streameval.rows.where import need_polars
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def kept_ranks(condition: pl.Expr, n_items: int) -> Int64Array:
     if len(parts := _parts(condition, operator.or_)) > 1:
         return _union([kept_ranks(part, n_items) for part in parts])
     inputs = condition.meta.pop()[::-1]
-    for recognised in (_compared, _listed, _between, _chosen, _never):
+    for recognised in (_ranks_compared, _ranks_listed, _ranks_between, _ranks_by_case, _never):
         if (runs := recognised(condition, inputs, n_items)) is not None:
             return runs
     return every
@@ -98,14 +98,14 @@ def _is_note(condition: pl.Expr) -> bool:
     return bool(note and re.fullmatch(note, str(condition)))
 
 
-def _compared(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
+def _ranks_compared(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
     if len(inputs) != 2 or not _is_rank(inputs[0]):
         return None
     names = [name for name in _COMPARED if getattr(inputs[0], name)(inputs[1]).meta.eq(condition)]
     return _comparison_ranks(names[0], inputs[1], n) if names else None
 
 
-def _listed(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
+def _ranks_listed(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
     import polars as pl
 
     if len(inputs) != 2 or not _is_rank(inputs[0]) or not inputs[0].is_in(inputs[1]).meta.eq(condition):
@@ -118,7 +118,7 @@ def _listed(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array
     return _union([np.stack([ranks, ranks], 1)])
 
 
-def _between(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
+def _ranks_between(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
     if len(inputs) != 3 or not _is_rank(inputs[0]):
         return None
     for closed, (first, last) in _BETWEEN.items():
@@ -127,7 +127,7 @@ def _between(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Arra
     return None
 
 
-def _chosen(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
+def _ranks_by_case(condition: pl.Expr, inputs: Sequence[pl.Expr], n: int) -> Int64Array | None:
     """`when … then … otherwise`: so DuckDB writes IN."""
     import polars as pl
 
@@ -210,7 +210,7 @@ def scan_ranking(source: Any, *, options: RankingOptions | None = None, **rankin
     need_polars("scan_ranking")
     from polars.io.plugins import register_io_source
 
-    opened = open_ranking(source, described(options, ranking))
+    opened = open_ranking(source, take_ranking_options(options, ranking))
     items = _LazyItems(opened)
     schema = call_library(opened.rows.name, items.schema)
     return register_io_source(items, schema=schema, validate_schema=True, is_pure=True)
@@ -244,7 +244,7 @@ class _LazyItems:
 
         Ranks that the condition rules out are not read, and nothing is where it asks for ranks alone.
         """
-        of_ranks, rest = _parted(condition)
+        of_ranks, rest = _split_condition(condition)
         selected = ["rank", *self.stored] if columns is None else columns
         needed = dict.fromkeys([*selected, *(name for part in rest for name in part.meta.root_names())])
         names = [name for name in needed if name != "rank"]
@@ -261,15 +261,15 @@ class _LazyItems:
 
     def _ranks(self, kept: Int64Array, conditions: list[pl.Expr]) -> Iterator[Int64Array]:
         """Ranks of runs that satisfy conditions, as many at a time as are read together."""
-        ranks = _gathered(listed(self.ranking, kept), _READ_TOGETHER)
+        ranks = _join_lists(list_ranks(self.ranking, kept), _READ_TOGETHER)
         if conditions:
             ranks = (_satisfying(some, conditions) for some in ranks)
         each_scans = self.ranking.order is not None
         scanned = int(self.ranking.options.memory * 1e9 / _BYTES_PER_ITEM) if each_scans else 0
-        return _gathered(ranks, max(_READ_TOGETHER, scanned))
+        return _join_lists(ranks, max(_READ_TOGETHER, scanned))
 
 
-def _gathered(several: Iterator[Int64Array], least: int) -> Iterator[Int64Array]:
+def _join_lists(several: Iterator[Int64Array], least: int) -> Iterator[Int64Array]:
     """Join short lists of ranks."""
     waiting: list[Int64Array] = []
     for ranks in several:
@@ -288,7 +288,7 @@ def _satisfying(ranks: Int64Array, conditions: list[pl.Expr]) -> Int64Array:
     return few.copy()  # what Polars gives keeps room for all that were there
 
 
-def _parted(condition: pl.Expr | None) -> tuple[list[pl.Expr], list[pl.Expr]]:
+def _split_condition(condition: pl.Expr | None) -> tuple[list[pl.Expr], list[pl.Expr]]:
     """Conditions on ranks alone, and those that need columns."""
     parts = [] if condition is None else conjuncts(condition)
     of_ranks = [part for part in parts if {*part.meta.root_names()} == {"rank"}]

@@ -125,7 +125,7 @@ class Ranking:
         if self.order is not None:
             return self._by_score(self.order, (ranks, cutoffs), columns, progress, scans)
         fetched = self.rows.take(ranks - 1, list(dict.fromkeys(columns)), progress)
-        return Fetched(**{**vars(fetched), "table": _named({"rank": ranks}, columns, fetched.table)})
+        return Fetched(**{**vars(fetched), "table": _with_names({"rank": ranks}, columns, fetched.table)})
 
     def _by_score(
         self,
@@ -147,7 +147,7 @@ class Ranking:
             announce(progress, Step("items"))
             fetched = self.rows.take_anywhere(items.position[mine], list(dict.fromkeys(columns)), progress)
         scores = order.scores(items.keys)
-        table = _named({"rank": ranks, "score": scores.take(pa.array(mine))}, columns, fetched.table)
+        table = _with_names({"rank": ranks, "score": scores.take(pa.array(mine))}, columns, fetched.table)
         return Fetched(
             **{**vars(fetched), "table": table},
             tied_ranks=int(items.tied[mine].sum()),
@@ -155,7 +155,7 @@ class Ranking:
             missing_scores=items.missing,
             scans=items.scans,
             rows_scanned=sum(unit.rows for unit in order.scan_for(wanted).units),
-            thresholds=_at(wanted, scores, cutoffs),
+            thresholds=_scores_at(wanted, scores, cutoffs),
         )
 
     def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
@@ -187,7 +187,7 @@ def free_name(name: str, used: Collection[str]) -> str:
     return name
 
 
-def _named(first: dict[str, Any], columns: Sequence[str], table: pa.Table) -> pa.Table:
+def _with_names(first: dict[str, Any], columns: Sequence[str], table: pa.Table) -> pa.Table:
     """Put our columns before those that were asked for."""
     merged = dict(first)
     for name in columns:
@@ -195,7 +195,7 @@ def _named(first: dict[str, Any], columns: Sequence[str], table: pa.Table) -> pa
     return pa.table(merged)
 
 
-def _at(ranks: Int64Array, scores: pa.Array, cutoffs: Int64Array | None) -> pa.Table | None:
+def _scores_at(ranks: Int64Array, scores: pa.Array, cutoffs: Int64Array | None) -> pa.Table | None:
     """Scores at some of the ranks."""
     if cutoffs is None:
         return None

@@ -21,7 +21,7 @@ _MOST_COLUMNS = 8
 _RUN = {"query", "document", "rank", "score", "run"}  # columns of a TREC run
 
 
-def located(ranking: Ranking) -> dict[str, Any]:
+def describe_place(ranking: Ranking) -> dict[str, Any]:
     """Give a ranking's place (`Ranking.location`), and the `doubt` that it is one, if there is any."""
     return {**ranking.location(), **doubt_of(ranking)}
 

@@ -100,7 +100,7 @@ class ItemReader:
         return self.rows.take(positions, self.columns)
 
 
-def listed(ranking: Ranking, runs: Int64Array) -> Iterator[Int64Array]:
+def list_ranks(ranking: Ranking, runs: Int64Array) -> Iterator[Int64Array]:
     """List the ranks of runs, some at a time; of a stored order, no row group is in two lists unless it is huge.
 
     Args:
@@ -152,15 +152,15 @@ def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_b
     """
     items = ItemReader(ranking, limit_bytes)
     if ranking.order is None:
-        lists = listed(ranking, np.array([[1, last_rank]]))
-        return _ranked(items, (table for ranks in lists for table in items.read_ranks(ranks)))
+        lists = list_ranks(ranking, np.array([[1, last_rank]]))
+        return _number_rows(items, (table for ranks in lists for table in items.read_ranks(ranks)))
     if order == "storage":
-        kept = _gathered(_kept(ranking.order, ranking.order.places(np.array([last_rank])), "ties"), last_rank)
+        kept = _join_pieces(_kept_rows(ranking.order, ranking.order.places(np.array([last_rank])), "ties"), last_rank)
         return FirstItems(items.schema, (table for words, _ in kept for table in items.read(_positions(words))))
-    return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(limit_bytes / 4, _MOST_BYTES)))
+    return _number_rows(items, _by_rank(ranking.order, items, last_rank, folder, min(limit_bytes / 4, _MOST_BYTES)))
 
 
-def _ranked(items: ItemReader, tables: Iterator[pa.Table]) -> FirstItems:
+def _number_rows(items: ItemReader, tables: Iterator[pa.Table]) -> FirstItems:
     """Number the rows of tables in rank order."""
     fields = [field.with_name(beside_rank(field.name, items.columns)) for field in items.schema]
     schema = pa.schema([pa.field("rank", pa.int64()), *fields])
@@ -182,14 +182,14 @@ def _by_rank(order: ByScore, items: ItemReader, last_rank: int, folder: Path, li
     files = int(np.clip(np.ceil(size / limit), 1, min(_MOST_FILES, last_rank)))
     ends = np.array([-(-last_rank * (i + 1) // files) for i in range(files)], dtype=np.int64)
     with ItemSpill(folder, items.schema, files) as spill:
-        for words, interval in _gathered(_kept(order, order.places(ends), "all"), last_rank):
+        for words, interval in _join_pieces(_kept_rows(order, order.places(ends), "all"), last_rank):
             at = 0
             for table in items.read(_positions(words)):
                 here = slice(at, at + table.num_rows)
                 spill.add(table, words.matrix[:, here], interval[here])
                 at += table.num_rows
         for file in range(files):
-            yield from spill.sorted(file, limit)
+            yield from spill.sort(file, limit)
 
 
 def _sample(n_rows: int) -> Int64Array:
@@ -199,7 +199,7 @@ def _sample(n_rows: int) -> Int64Array:
     return positions[positions < n_rows]
 
 
-def _kept(order: ByScore, ends: OrderWords, hashed: str) -> Iterator[tuple[OrderWords, Int64Array]]:
+def _kept_rows(order: ByScore, ends: OrderWords, hashed: str) -> Iterator[tuple[OrderWords, Int64Array]]:
     """Rows at or before the last of some places, in stored order, and the first place at or after each.
 
     `hashed` says which rows' key columns are hashed: "all", or, for "ties", those of row groups where a score is that
@@ -224,7 +224,9 @@ def _kept_of(scan: Scan, unit: Unit, ends: OrderWords, hashed: str) -> tuple[Ord
     return words.where(inside), interval[inside]
 
 
-def _gathered(kept: Iterator[tuple[OrderWords, Int64Array]], last_rank: int) -> Iterator[tuple[OrderWords, Int64Array]]:
+def _join_pieces(
+    kept: Iterator[tuple[OrderWords, Int64Array]], last_rank: int
+) -> Iterator[tuple[OrderWords, Int64Array]]:
     """Join small pieces, so that their rows are read together; check that nothing is missing."""
     waiting: list[tuple[OrderWords, Int64Array]] = []
     total, count = 0, 0
@@ -233,15 +235,15 @@ def _gathered(kept: Iterator[tuple[OrderWords, Int64Array]], last_rank: int) -> 
         count += interval.size
         total += interval.size
         if count >= _GATHERED:
-            yield _joined(waiting)
+            yield _join(waiting)
             waiting, count = [], 0
     if total != last_rank:
         raise InputError(f"{total:,} items lie above rank {last_rank:,}: the list changed while it was read")
     if count:
-        yield _joined(waiting)
+        yield _join(waiting)
 
 
-def _joined(pieces: list[tuple[OrderWords, Int64Array]]) -> tuple[OrderWords, Int64Array]:
+def _join(pieces: list[tuple[OrderWords, Int64Array]]) -> tuple[OrderWords, Int64Array]:
     words = (np.concatenate(parts) for parts in zip(*(piece.parts for piece, _ in pieces), strict=True))
     return OrderWords(*words), np.concatenate([interval for _, interval in pieces])
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.at_cutoff import bounds_at
-from streameval.curve.bounds import inside
+from streameval.curve.bounds import cut_to_bounds
 from streameval.curve.extremes import Walk
 from streameval.curve.plug_in import PlugIn
 from streameval.curve.targets import interpolated_precision
@@ -147,7 +147,7 @@ def _estimates(curve: Curve, x: str, y: str) -> ChartRows:
 
 
 def _band_rows(name: str, at: FloatArray, low: FloatArray, estimate: FloatArray, high: FloatArray) -> ChartRows:
-    sides = (at, low, inside(estimate, low, high), high)
+    sides = (at, low, cut_to_bounds(estimate, low, high), high)
     return [_row(name, *row) for row in zip(*(side.tolist() for side in sides), strict=True)]
 
 

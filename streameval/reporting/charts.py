@@ -18,7 +18,7 @@ from typing import Any, Literal
 from streameval.errors import InputError, need
 from streameval.reporting.chart_rows import ChartRows
 from streameval.stores import atomic
-from streameval.text import escaped
+from streameval.text import escape
 
 Spec = dict[str, Any]
 """A chart, or a part of one, in Vega-Lite."""
@@ -218,7 +218,7 @@ def still(chart: Spec) -> str:
     try:
         return picture(chart, "svg").decode()
     except InputError as error:
-        return f"<p>No picture: {escaped(str(error))}.</p>"
+        return f"<p>No picture: {escape(str(error))}.</p>"
 
 
 def chart_file(chart: Spec, kind: Literal["svg", "png", "html"]) -> atomic.Writer:

@@ -13,7 +13,7 @@ from streameval.reporting.charts import POLICY
 from streameval.reporting.label_lines import agreement_lines
 from streameval.reporting.text import Columns
 from streameval.study.results import Result
-from streameval.text import escaped, short
+from streameval.text import escape, short
 
 STACKED = "stacked"
 _ALWAYS = ("planned", "labelled")  # counts that are shown even where they are 0
@@ -51,7 +51,7 @@ class Section:
 
     def _parts(self) -> Iterator[str]:
         if self.title:
-            yield f"<h2>{escaped(self.title)}</h2>"
+            yield f"<h2>{escape(self.title)}</h2>"
         if self.note:
             yield soft(self.note)
         yield from filter(None, [self.figure])
@@ -99,29 +99,29 @@ def document(
         script: Scripts that it holds, as HTML.
         evaluation: Identities of the results that it shows.
     """
-    body = "\n".join([f"<h1>{escaped(top)}</h1>", *lead, *(section.html for section in sections)])
+    body = "\n".join([f"<h1>{escape(top)}</h1>", *lead, *(section.html for section in sections)])
     style = resource("page.css")
-    return _PAGE.format(title=escaped(title), evaluation=evaluation, style=style, script=script, body=body)
+    return _PAGE.format(title=escape(title), evaluation=evaluation, style=style, script=script, body=body)
 
 
 def highlight(text: str, name: str = "") -> str:
     """Write what is proven as the paragraph that stands out; of one of several studies, with its name."""
-    return f'<p class="verdict">{f"<strong>{escaped(name)}.</strong> " if name else ""}{escaped(text)}</p>'
+    return f'<p class="verdict">{f"<strong>{escape(name)}.</strong> " if name else ""}{escape(text)}</p>'
 
 
 def paragraph(text: str) -> str:
     """Write a paragraph."""
-    return f"<p>{escaped(text)}</p>"
+    return f"<p>{escape(text)}</p>"
 
 
 def soft(text: str) -> str:
     """Write a paragraph that stands back."""
-    return f"<p class='soft'>{escaped(text)}</p>"
+    return f"<p class='soft'>{escape(text)}</p>"
 
 
 def fold(summary: str, inside: str) -> Section:
     """Hide HTML under a line that opens it."""
-    return Section(figure=f"<details><summary>{escaped(summary)}</summary>{inside}</details>")
+    return Section(figure=f"<details><summary>{escape(summary)}</summary>{inside}</details>")
 
 
 def heading(title: str | None, plain: str, summary: Mapping[str, Any]) -> str:
@@ -151,16 +151,16 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "",
     Args:
         kind: Class of the style; on a narrow screen the cells of a `STACKED` table have their names, one below another.
     """
-    cells = "".join(f'<th scope="col">{escaped(name)}</th>' for name in head)
-    names = {at: f' data-name="{escaped(name)}"' for at, name in enumerate(head) if kind == STACKED}
+    cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    names = {at: f' data-name="{escape(name)}"' for at, name in enumerate(head) if kind == STACKED}
     lines = "".join(
-        f'<tr><th scope="row">{escaped(row[0])}</th>'
-        f"{''.join(f'<td{names.get(at, str())}>{escaped(cell)}</td>' for at, cell in enumerate(row[1:], 1))}</tr>"
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        f"{''.join(f'<td{names.get(at, str())}>{escape(cell)}</td>' for at, cell in enumerate(row[1:], 1))}</tr>"
         for row in rows
     )
     top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
     inside = f'<table class="{kind}">{top}<tbody>{lines}</tbody></table>'
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(label)}">{inside}</div>'
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">{inside}</div>'
 
 
 def labels(summary: Mapping[str, Any]) -> Section:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from streameval.notebook import table
 from streameval.reporting.text import Columns, Paragraph, Picture, align
-from streameval.text import escaped, printable
+from streameval.text import escape, printable
 
 
 class ShowsItself:
@@ -46,4 +46,4 @@ def markup(paragraphs: Iterable[Paragraph]) -> str:
 def _element(paragraph: Paragraph) -> str:
     if isinstance(paragraph, Columns):
         return table("", paragraph.head, paragraph.cells())
-    return paragraph.curve.picture() if isinstance(paragraph, Picture) else f"<p>{escaped(paragraph)}</p>"
+    return paragraph.curve.picture() if isinstance(paragraph, Picture) else f"<p>{escape(paragraph)}</p>"

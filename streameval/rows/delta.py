@@ -15,7 +15,7 @@ from streameval.errors import InputError, need
 from streameval.parquet.files import DataFile
 from streameval.rows.lake import Snapshot, TableOpener, call_library
 from streameval.rows.mapped import NONE_DELETED, StoredNames, TableFile
-from streameval.rows.where import chosen
+from streameval.rows.where import choose
 from streameval.stores import is_remote
 from streameval.typing import Int64Array
 
@@ -41,7 +41,7 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
     keys = [name for name in actions.column_names if name.startswith(_PARTITION)]
     if where is not None:
         table_of_keys = actions.select(keys).rename_columns([name.removeprefix(_PARTITION) for name in keys])
-        actions = actions.filter(pa.array(chosen(table_of_keys, where, pinned)))
+        actions = actions.filter(pa.array(choose(table_of_keys, where, pinned)))
     named = {name: _PARTITION + names.physical.get(name, name) for name in schema.names}
     named = {name: key for name, key in named.items() if key in keys}
     files = [

@@ -25,7 +25,7 @@ from streameval.rows.parquet import ParquetRows
 from streameval.scans.units import Unit
 from streameval.stores.trouble import store_error
 from streameval.struct_fields import own_columns, with_fields
-from streameval.text.credentials import masked
+from streameval.text.credentials import mask
 from streameval.typing import Int64Array
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def call_library(where: str, call: Callable[[], T]) -> T:
         if isinstance(error, Exception) and (trouble := store_error(where, error)) is not None:
             raise trouble from None
         first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        text = masked(" ".join(first.split()))[:200]
+        text = mask(" ".join(first.split()))[:200]
         if isinstance(error, ConnectionError | TimeoutError) or type(error).__name__.endswith(_UNREACHED):
             raise OutsideError(f"{where}: its store does not answer", "run the command again later") from None
         raise InputError(f"{where}: {text}") from None

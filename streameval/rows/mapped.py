@@ -27,7 +27,7 @@ from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
 from streameval.rows.row_groups import row_groups
 from streameval.scans.units import Unit
-from streameval.struct_fields import columns_with, picked
+from streameval.struct_fields import columns_with, pick
 from streameval.typing import Int64Array
 
 NONE_DELETED = np.empty(0, np.int64)
@@ -111,7 +111,7 @@ class FileColumns:
     def table(self, stored: pa.Table, columns: Sequence[str], n_rows: int) -> pa.Table:
         """Make columns of the table from those of the file."""
         whole = {name: self._column(stored, name, n_rows) for name in columns_with(self.schema, columns)}
-        return picked(pa.table(whole), self.schema, columns)
+        return pick(pa.table(whole), self.schema, columns)
 
     def _column(self, stored: pa.Table, name: str, n_rows: int) -> pa.ChunkedArray:
         kind = self.schema.field(name).type

@@ -18,7 +18,7 @@ from streameval.errors import InputError, NoRowsError
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
-from streameval.struct_fields import picked, with_fields
+from streameval.struct_fields import pick, with_fields
 from streameval.typing import Int64Array
 
 _SLICE_ROWS = 1 << 20
@@ -54,21 +54,21 @@ class TableRows(Rows):
 
     def nulls(self, column: str) -> Mapping[str, int]:
         """Arrow counts them."""
-        return {"a table in memory": self._picked([column]).column(0).null_count}
+        return {"a table in memory": self._pick([column]).column(0).null_count}
 
     def read(self, first: int, count: int, columns: Sequence[str]) -> pa.Table:
         """Slice columns: nothing is copied."""
-        return self._picked(columns).slice(first, count)
+        return self._pick(columns).slice(first, count)
 
-    def _picked(self, columns: Sequence[str]) -> pa.Table:
-        return picked(self.table, self.schema, columns)
+    def _pick(self, columns: Sequence[str]) -> pa.Table:
+        return pick(self.table, self.schema, columns)
 
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Take rows."""
         for name in columns:
             if name not in self.schema.names:
                 raise InputError(f"there is no column '{name}'", self.hint_for(name))
-        return Taken(self._picked(columns).take(pa.array(positions)), rows_read=positions.size)
+        return Taken(self._pick(columns).take(pa.array(positions)), rows_read=positions.size)
 
 
 def as_table(source: Any) -> pa.Table | None:
@@ -80,7 +80,7 @@ def as_table(source: Any) -> pa.Table | None:
     if polars is not None and isinstance(source, polars.LazyFrame):
         from streameval.rows.lake import call_library
 
-        return call_library("the lazy frame", lambda: _collected(source, polars))
+        return call_library("the lazy frame", lambda: _collect(source, polars))
     if polars is not None and isinstance(source, polars.DataFrame):
         return source.to_arrow()
     if pandas is not None and isinstance(source, pandas.DataFrame):
@@ -112,7 +112,7 @@ def _is_dataset(source: Any) -> bool:
     return datasets is not None and isinstance(source, datasets.Dataset)
 
 
-def _collected(source: Any, polars: Any) -> pa.Table:
+def _collect(source: Any, polars: Any) -> pa.Table:
     frames = list(source.collect_batches(maintain_order=True))
     return polars.concat(frames).to_arrow() if frames else source.collect().to_arrow()
 

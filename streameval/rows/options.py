@@ -62,7 +62,7 @@ class RankingOptions:
         return typed_score(self.score, self.ascending)
 
     @staticmethod
-    def of(plan: Plan) -> RankingOptions:
+    def from_plan(plan: Plan) -> RankingOptions:
         """Return the options that a plan was made with."""
         values = {**plan.ranking, **plan.location, "key": tuple(plan.ranking.get("key", ()))}
         return RankingOptions(
@@ -85,10 +85,10 @@ def typed_score(score: str | None, ascending: bool) -> str | None:
     return f"-{score}" if ascending and score is not None else score
 
 
-def described(options: RankingOptions | None, raw_options: dict[str, Any]) -> RankingOptions:
+def take_ranking_options(options: RankingOptions | None, raw_options: dict[str, Any]) -> RankingOptions:
     """Take what describes a ranking out of other options, upon what was described at once.
 
-    >>> described(RankingOptions(threads=2), {"score": "conf", "budget": 500}).score
+    >>> take_ranking_options(RankingOptions(threads=2), {"score": "conf", "budget": 500}).score
     'conf'
 
     Raises:

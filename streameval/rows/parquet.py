@@ -26,7 +26,7 @@ from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
 from streameval.rows.row_groups import FEW_FILES, MOST_FILES, row_groups
-from streameval.rows.where import chosen, keys_table
+from streameval.rows.where import choose, keys_table
 from streameval.scans.units import Unit
 from streameval.stores import is_remote, store_of
 from streameval.struct_fields import own_columns
@@ -151,7 +151,7 @@ class ParquetRows(Rows):
                 raise InputError(f"{self.name}: there is no column '{name}'", self.hint_for(name))
         parts = self.parts(positions)
         decoded_runs = self._read(parts, tuple(columns), progress)
-        table = _joined([decoded.table for decoded in decoded_runs])
+        table = _join([decoded.table for decoded in decoded_runs])
         return Taken(
             pa.table(dict(zip(columns, table.columns, strict=True))),
             rows_read=sum(decoded.rows_read for decoded in decoded_runs),
@@ -267,7 +267,7 @@ class ParquetRows(Rows):
             list(pool.in_order(refuse_changed, footers))
 
 
-def _joined(tables: list[pa.Table]) -> pa.Table:
+def _join(tables: list[pa.Table]) -> pa.Table:
     """One table; types are widened only where they differ, because Arrow loses rows when it widens structs."""
     alike = all(table.schema.equals(tables[0].schema) for table in tables)
     return pa.concat_tables(tables, promote_options="none" if alike else "permissive")
@@ -311,12 +311,12 @@ class _FileOpener:
         )
 
     def open(self, source: Any, options: RankingOptions) -> Rows:
-        """Open files; raises what `list_files`, `chosen`, `read_footers` and `common_schema` do, and without rows."""
+        """Open files; raises what `list_files`, `choose`, `read_footers` and `common_schema` do, and without rows."""
         files = list_files(source, options.order_of_files)
         sources = [source] if isinstance(source, str | os.PathLike) else list(source)
         places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in sources)
         if options.where is not None:
-            kept = chosen(keys_table([file.keys for file in files]), options.where, os.fspath(sources[0]))
+            kept = choose(keys_table([file.keys for file in files]), options.where, os.fspath(sources[0]))
             files = [file for file, wanted in zip(files, kept, strict=True) if wanted]
         rows = ParquetRows(places, options, tuple(files))
         _ = rows.schema  # files that do not go together are refused now

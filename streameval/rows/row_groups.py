@@ -75,9 +75,9 @@ class RowGroup(Unit):
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read columns whole; a partition key that is no column of the file is known without it."""
-        return with_keys([self], columns, self._decoded)
+        return with_keys([self], columns, self._decode)
 
-    def _decoded(self, columns: list[str]) -> pa.Table:
+    def _decode(self, columns: list[str]) -> pa.Table:
         if not columns:
             return pa.table({})
         from streameval.parquet.groups import read_group
@@ -148,9 +148,9 @@ class SmallFiles(Unit):
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read columns whole; a partition key that is no column of the files is known without it."""
-        return with_keys(self.groups, columns, self._decoded)
+        return with_keys(self.groups, columns, self._decode)
 
-    def _decoded(self, columns: list[str]) -> pa.Table:
+    def _decode(self, columns: list[str]) -> pa.Table:
         from streameval.parquet.small_files import read_small
 
         footers = [group.footer for group in self.groups]
@@ -184,14 +184,14 @@ def together(units: Sequence[Unit]) -> list[Unit]:
     for unit in units:
         small = unit if isinstance(unit, RowGroup) and unit.footer.is_small else None
         if some and not (small and rows + small.rows <= DIRECT_ROWS and _go_together(some, small)):
-            joined += _joined(some)
+            joined += _join(some)
             some, rows = [], 0
         if small:
             some.append(small)
             rows += small.rows
         else:
             joined.append(unit)
-    return [*joined, *_joined(some)]
+    return [*joined, *_join(some)]
 
 
 def _go_together(some: Sequence[RowGroup], unit: RowGroup) -> bool:
@@ -200,7 +200,7 @@ def _go_together(some: Sequence[RowGroup], unit: RowGroup) -> bool:
     return follows and len(some) < MOST_FILES and unit.footer.schema is last.footer.schema
 
 
-def _joined(groups: list[RowGroup]) -> Sequence[Unit]:
+def _join(groups: list[RowGroup]) -> Sequence[Unit]:
     return groups if len(groups) < FEW_FILES else [SmallFiles(tuple(groups))]
 
 

@@ -16,7 +16,7 @@ _TEXT = re.compile(r"(?:\b[a-z]+\s*)?'(?:[^']|'')*'", re.IGNORECASE)  # with the
 _DATE = re.compile(r"((?:and|between|like|not|or)\s*)?('[0-9]{4}-[0-9]{2}-[0-9]{2}')", re.IGNORECASE)
 
 
-def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
+def choose(keys: pa.Table, condition: str, where: str) -> list[bool]:
     """Return which files a condition keeps.
 
     Args:
@@ -40,7 +40,7 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
                 f"{where}: '{strangers[0]}' in --where is not a partition key",
                 f"a condition chooses whole files; {did_you_mean(strangers[0], keys.column_names)}",
             )
-        kept = _evaluated(keys, condition)
+        kept = _evaluate(keys, condition)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise InputError(f'{where}: --where "{condition}" cannot be understood ({first_line(error)})') from error
     if kept.dtype != pl.Boolean or len(kept) != keys.num_rows:
@@ -58,7 +58,7 @@ def need_polars(what: str) -> None:
         raise InputError(f"{what} needs Polars, which is not installed", "pip install polars") from error
 
 
-def _evaluated(keys: pa.Table, condition: str) -> Any:
+def _evaluate(keys: pa.Table, condition: str) -> Any:
     """Evaluate a condition; where Polars will not compare a time with a text, texts that are dates are dates."""
     import polars as pl
 

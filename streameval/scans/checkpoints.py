@@ -24,7 +24,7 @@ from streameval.errors import InputError, StudyError
 from streameval.kernels.sorted_sets import isin, setdiff1d, unique
 from streameval.parquet.own_tables import read_table
 from streameval.progress import Progress
-from streameval.scans.jobs import SUM, Engine, Partial, Scannable, Task, merged
+from streameval.scans.jobs import SUM, Engine, Partial, Scannable, Task, merge
 from streameval.scans.threads import Scanning, Threads
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, unusable
@@ -183,27 +183,27 @@ class Checkpoints:
         """
         name = hashlib.sha256(f"{__version__}\0{self.identity}\0{task.digest}".encode()).hexdigest()[:16]
         needed: Int64Array = task.units(scan)
-        kept = self._kept(name)
-        left = setdiff1d(needed, _covered(kept))
+        kept = self._kept_partials(name)
+        left = setdiff1d(needed, _covered_units(kept))
         mine = self._mine(scan, task, needed, left)
         self.alone = self.alone and mine.size == needed.size
         parts = (saved.load() for saved in kept)
         if mine.size:
             save = None if self.folder is None else lambda partial: self._save(name, partial)
             partials = self.engine.run(Scanning(task, scan, mine, scan.threads, save), progress)
-            result = replace(merged(partials), units=np.sort(mine))
+            result = replace(merge(partials), units=np.sort(mine))
             self._unsaved[name] = result
             if self.shard is not None:
                 self.save()
-                kept = self._kept(name)
-                left = setdiff1d(needed, _covered(kept))
+                kept = self._kept_partials(name)
+                left = setdiff1d(needed, _covered_units(kept))
                 parts = (saved.load() for saved in kept)
             else:
                 parts, left = (part for part in [*map(_Saved.load, kept), result]), left[:0]
         self.state = self._state(scan, task, needed, left)
         if left.size:
             raise UnfinishedError(self.state, str(self.folder.parent if self.folder else ""))
-        return merged(parts)
+        return merge(parts)
 
     def _mine(self, scan: R, task: CheckpointTask[R], needed: Int64Array, left: Int64Array) -> Int64Array:
         """Row groups to read here."""
@@ -257,7 +257,7 @@ class Checkpoints:
             self.save()
             raise
 
-    def _kept(self, name: str) -> list[_Saved]:
+    def _kept_partials(self, name: str) -> list[_Saved]:
         """Partials of a scan that do not overlap, fuller ones first."""
         if self.folder is None:
             return []
@@ -265,7 +265,7 @@ class Checkpoints:
         self._shards = max([self._shards, *(partial.shards for partial in saved)])
         chosen: list[_Saved] = []
         for part in saved:
-            if not isin(part.units, _covered(chosen)).any():
+            if not isin(part.units, _covered_units(chosen)).any():
                 chosen.append(part)
         return chosen
 
@@ -281,7 +281,7 @@ def _read(folder: Path, name: str) -> Iterator[_Saved]:
             raise unusable(path, error, _REMOVE) from error
 
 
-def _covered(kept: list[_Saved]) -> Int64Array:
+def _covered_units(kept: list[_Saved]) -> Int64Array:
     return np.concatenate([np.empty(0, np.int64), *(partial.units for partial in kept)])
 
 

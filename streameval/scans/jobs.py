@@ -42,7 +42,7 @@ class Partial:
     columns: Mapping[str, AnyArray]
 
 
-def merged(partials: Iterable[Partial]) -> Partial:
+def merge(partials: Iterable[Partial]) -> Partial:
     """Merge partials of one task, one at least, no unit in two of them: associative, in any order."""
     units, missing = [], 0
     sums: dict[str, AnyArray] = {}
@@ -72,7 +72,7 @@ class Scannable(Protocol):
     def scanned(self) -> Sequence[str]:
         """Columns that are read of each unit."""
 
-    def elsewhere(self, units: Sequence[Unit]) -> Self:
+    def for_worker(self, units: Sequence[Unit]) -> Self:
         """Give the same on a worker, which has some of its units."""
 
 

@@ -66,17 +66,17 @@ class Spark:
 
     def run_job(self, request: JobRequest) -> pa.Table:
         """Have the workers do all shares of a request, and collect the rows; errors as in `run`."""
-        return run_request(self.session if self.session is not None else opened(self.remote), request)
+        return run_request(self.session if self.session is not None else open_session(self.remote), request)
 
 
-def opened(remote: str | None) -> Any:
+def open_session(remote: str | None) -> Any:
     """Return a session for `remote` (see `Spark`).
 
     Raises `InputError` for a wrong address, a Spark that cannot be started, or a missing extra; `OutsideError` where
     the server does not answer.
     """
     if remote is not None and not remote.startswith(("sc://", "local")):
-        raise InputError(f"'{_shown(remote)}' is not a Spark server", "write --engine spark:sc://HOST:15002")
+        raise InputError(f"'{_shown_address(remote)}' is not a Spark server", "write --engine spark:sc://HOST:15002")
     with quiet():
         return _session(remote)
 
@@ -118,7 +118,7 @@ def _reach(remote: str) -> None:
     except ValueError:
         host = None
     if not host:
-        raise InputError(f"'{_shown(remote)}' is not a Spark server", "write --engine spark:sc://HOST:15002")
+        raise InputError(f"'{_shown_address(remote)}' is not a Spark server", "write --engine spark:sc://HOST:15002")
     if any(os.environ.get(name) for name in ("grpc_proxy", "https_proxy", "http_proxy")):
         return  # the client goes through it
     try:
@@ -130,7 +130,7 @@ def _reach(remote: str) -> None:
         ) from error
 
 
-def _shown(remote: str) -> str:
+def _shown_address(remote: str) -> str:
     """The address without what follows the host: tokens may stand there."""
     return re.split(r"[/;]", remote.split("://", 1)[-1], maxsplit=1)[0] if "://" in remote else remote
 
@@ -162,7 +162,7 @@ def run_request(session: Any, request: JobRequest) -> pa.Table:
     job = threading.Thread(target=inheritable_thread_target(session)(collect), name="streameval", daemon=True)
     try:
         job.start()
-        result = _awaited(came)
+        result = _wait(came)
     except BaseException:
         unwanted.set()
         _cancel(lambda: stop(tag), ended)
@@ -174,7 +174,7 @@ def run_request(session: Any, request: JobRequest) -> pa.Table:
     return result.select(_names(request))
 
 
-def _awaited(came: queue.SimpleQueue[Any]) -> Any:
+def _wait(came: queue.SimpleQueue[Any]) -> Any:
     """Wait in turns: an interruption that another thread received, or any on Windows, is noticed between two."""
     while True:
         with contextlib.suppress(queue.Empty):

@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.process.threads import ThreadPool
 from streameval.progress import Progress, announce, silent
-from streameval.scans.jobs import Job, OnWorkers, P, Partial, PartialBuilder, S, Task, merged, partial_of
+from streameval.scans.jobs import Job, OnWorkers, P, Partial, PartialBuilder, S, Task, merge, partial_of
 from streameval.scans.units import Unit, by_file
 from streameval.typing import Int64Array, UInt64Array
 
@@ -139,14 +139,14 @@ class Scanning(Job[Partial], Generic[S]):
         """See `Job.for_workers`."""
         if self.task.is_quick:
             return None
-        bare = replace(self, scan=self.scan.elsewhere(()), numbers=self.numbers[:0], save=None)
+        bare = replace(self, scan=self.scan.for_worker(()), numbers=self.numbers[:0], save=None)
         return OnWorkers(bare.run_share, self.task.counters)
 
     def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Partial]]:
         """See `OnWorkers`: a partial of all."""
-        yield first, last, partial_of(self.task, self.scan.elsewhere(units), range(len(units)))
+        yield first, last, partial_of(self.task, self.scan.for_worker(units), range(len(units)))
 
 
 def _so_far(running: list[_Running]) -> Partial:
     """Merge what is done; each thread's unit under way is waited for, so that none counts by half."""
-    return merged(thread.partial() for thread in list(running))
+    return merge(thread.partial() for thread in list(running))

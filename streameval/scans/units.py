@@ -85,7 +85,7 @@ def parts_of(units: Sequence[Unit]) -> Iterator[Unit]:
         yield from unit.parts or (unit,)
 
 
-def narrowed(read: Callable[[Unit], T], unit: Unit) -> T:
+def read_narrowly(read: Callable[[Unit], T], unit: Unit) -> T:
     """Read a unit; where something is wrong with it, what reading one of its parts says of it."""
     try:
         return read(unit)

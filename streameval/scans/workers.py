@@ -82,7 +82,7 @@ def run_on_workers(job: Job[P], run_job: Callable[[JobRequest], pa.Table], progr
         last = max(done + 1, int(np.searchsorted(ends, before + work.most_rows, side="right")))
         request = _request(work, units, ends, (done, last))
         if work.counters:
-            yield _counted(work.counters, len(units), run_job(request))  # type: ignore[misc]
+            yield _count(work.counters, len(units), run_job(request))  # type: ignore[misc]
         else:
             yield from _pieces(run_job(request), None if work.reduce is not None else (done, last))
         done = last
@@ -165,7 +165,7 @@ def _check_seen(units: Sequence[Any]) -> None:
             )
 
 
-def _counted(counters: int, n_units: int, table: pa.Table) -> Partial:
+def _count(counters: int, n_units: int, table: pa.Table) -> Partial:
     """The count of all units."""
     width = table.num_columns - 1
     blocks = np.zeros((-(-(counters + _FACTS) // width), width), np.int64)
@@ -207,10 +207,10 @@ def _pieces(table: pa.Table, numbers: tuple[int, int] | None) -> Iterator[Any]:
 
 def serialize(work: object, shares: Sequence[object] = ()) -> bytes:
     """Make the payload of a request: `work.run` yields the rows of a share, or makes one row of some."""
-    return pickle.dumps((__version__, _compressed(work), [_compressed(share) for share in shares]))
+    return pickle.dumps((__version__, _compress(work), [_compress(share) for share in shares]))
 
 
-def _compressed(what: object) -> bytes:
+def _compress(what: object) -> bytes:
     return zlib.compress(pickle.dumps(what), 1)
 
 
@@ -219,20 +219,20 @@ def run_shares(payload: bytes, shares: Iterable[int]) -> Iterator[pa.RecordBatch
 
     Whatever goes wrong with the list is a `RuntimeError`, whose text `reported_error` decodes wherever it is quoted.
     """
-    with _reported():
-        work, parts = _opened(payload)
+    with _reporting_errors():
+        work, parts = _open(payload)
         for share in shares:
             yield from work.run(pickle.loads(zlib.decompress(parts[share])))
 
 
 def reduce_rows(payload: bytes, rows: pa.Table) -> pa.Table:
     """Make one row of all rows that agree in `at`, on a worker; the payload is that of a reduction."""
-    with _reported():
-        work, _ = _opened(payload)
+    with _reporting_errors():
+        work, _ = _open(payload)
         return work.run(int(rows.column(0)[0].as_py()), rows.column(1))
 
 
-def _opened(payload: bytes) -> tuple[Any, list[bytes]]:
+def _open(payload: bytes) -> tuple[Any, list[bytes]]:
     version, packed, parts = pickle.loads(payload)
     if version != __version__:
         raise InputError(
@@ -242,7 +242,7 @@ def _opened(payload: bytes) -> tuple[Any, list[bytes]]:
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
+def _reporting_errors() -> Iterator[None]:
     """Turn errors into those that travel."""
     try:
         yield

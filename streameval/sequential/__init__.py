@@ -249,7 +249,7 @@ class QuestionDesign:
         raise NotImplementedError
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> QuestionDesign:
+    def from_facts(cls, facts: Mapping[str, Any], known_items: KnownItems) -> QuestionDesign:
         """Read what `facts` gave."""
         raise NotImplementedError
 
@@ -261,7 +261,7 @@ class QuestionDesign:
         """Labels that it takes, each with the case that it is for ("if it is 0.95"), before anything is drawn."""
         raise NotImplementedError
 
-    def within(self, left: int | None) -> QuestionDesign:
+    def within_budget(self, left: int | None) -> QuestionDesign:
         """Give the same, for forecasts with so many labels that a budget leaves; None where there is none."""
         del left
         return self
@@ -270,7 +270,7 @@ class QuestionDesign:
         """Draw nothing yet."""
         raise NotImplementedError
 
-    def unasked(self, reserve: pa.Table, ranks: Int64Array) -> pa.Table:
+    def rest_of_reserve(self, reserve: pa.Table, ranks: Int64Array) -> pa.Table:
         """`DrawnItems.ahead` where a judge was asked: its reserve, as it was kept, but for the ranks asked for."""
         raise NotImplementedError
 
@@ -302,7 +302,7 @@ def designs() -> dict[str, type[QuestionDesign]]:
 
 def read_design(facts: Mapping[str, Any], known_items: KnownItems) -> QuestionDesign:
     """Read a design from what its `facts` gave; a `KeyError` where there is none such."""
-    return designs()[facts["design"]].of(facts, known_items)
+    return designs()[facts["design"]].from_facts(facts, known_items)
 
 
 def joint_outcome(lines: Sequence[Line]) -> AnswerStatus:

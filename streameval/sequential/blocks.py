@@ -45,10 +45,10 @@ class RankBlocks:
         """Part a list every half e-fold, and at cutoffs: then a block lies on one side of each."""
         steps = 2 * math.log(max(n_items, _HEAD) / _HEAD)
         ends = {round(_HEAD * math.exp(j / 2)) for j in range(math.ceil(steps))} | set(cutoffs)
-        return RankBlocks.between({end for end in ends if end < n_items} | {n_items})
+        return RankBlocks.ending_at({end for end in ends if end < n_items} | {n_items})
 
     @staticmethod
-    def between(ends: Iterable[int]) -> RankBlocks:
+    def ending_at(ends: Iterable[int]) -> RankBlocks:
         """Ranges that end at given ranks, the last of which is N."""
         last = np.array(sorted(ends), np.int64)
         first = np.append(1, last[:-1] + 1)
@@ -64,7 +64,7 @@ class RankBlocks:
     def read(facts: Mapping[str, Any]) -> RankBlocks:
         """Read what `facts` gave."""
         if "prior" not in facts:  # of a plan from before judges
-            return RankBlocks.between(last for _, last, _ in facts["blocks"])
+            return RankBlocks.ending_at(last for _, last, _ in facts["blocks"])
         first, last, kind, items = np.array(facts["blocks"], np.int64).reshape(-1, 4).T.copy()
         return RankBlocks(first, last, kind, items, np.array(facts["prior"]))
 
@@ -120,7 +120,7 @@ class Tally:
     positives: Int64Array
 
     @staticmethod
-    def of(blocks: RankBlocks, known_items: KnownItems, block: Int64Array, label: Int8Array) -> Tally:
+    def from_labels(blocks: RankBlocks, known_items: KnownItems, block: Int64Array, label: Int8Array) -> Tally:
         """Count what is known, and what was drawn since, by its blocks."""
         all_ = np.concatenate([blocks.find(known_items.rank, known_items.judge_class), block])
         labels = np.concatenate([known_items.label, label])
@@ -175,7 +175,10 @@ def totals(blocks: RankBlocks, known_items: KnownItems, block: Int64Array, label
     Those found, and of the items without a label as many as of those that were drawn from the block (`block`, `label`);
     where none was, as many as neighbours make likely.
     """
-    of_draw, tally = Tally.of(blocks, KnownItems.nothing(), block, label), Tally.of(blocks, known_items, block, label)
+    of_draw, tally = (
+        Tally.from_labels(blocks, KnownItems.nothing(), block, label),
+        Tally.from_labels(blocks, known_items, block, label),
+    )
     rate = np.where(of_draw.labels > 0, of_draw.positives / np.maximum(of_draw.labels, 1), tally.smoothed())
     estimated: FloatArray = tally.positives + (blocks.items - tally.labels) * rate
     return estimated

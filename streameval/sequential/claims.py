@@ -32,7 +32,7 @@ class LinearClaim:
         """Give what holds where this does not."""
         return LinearClaim(-self.head, -self.tail, 1 - self.least)
 
-    def reduced(self) -> LinearClaim:
+    def reduce(self) -> LinearClaim:
         """Give the same without a common factor of both: `least` becomes a sum that labels can have."""
         common = math.gcd(self.head, self.tail)
         return LinearClaim(self.head // common, self.tail // common, -(-self.least // common)) if common else self
@@ -116,4 +116,4 @@ def claim_of(question: Question, rank: int, n_items: int) -> LinearClaim:
         claim = LinearClaim(-head, -tail, strict - least)
     if max(abs(head), abs(tail)) * n_items + abs(least) > _MOST:
         raise InputError(f"{question}: so many digits cannot be held against {n_items:,} items", "round the number")
-    return claim.reduced()
+    return claim.reduce()

@@ -46,9 +46,9 @@ def rule(passing: EProcess, failing: EProcess, levels: tuple[float, float], last
     return Rule(passing.items, up, np.minimum(down, up - 1))
 
 
-def closed(passing: EProcess, failing: EProcess, deltas: tuple[float, float]) -> tuple[tuple[float, float], End]:
+def plan_levels(passing: EProcess, failing: EProcess, deltas: tuple[float, float]) -> tuple[tuple[float, float], End]:
     """Plan the levels of both sides and the end; an `InputError` where it would take too many labels."""
-    labels = min(round(1.25 * _fixed(passing, failing, deltas)), passing.items)
+    labels = min(round(1.25 * _fixed_size(passing, failing, deltas)), passing.items)
     high = math.log(1 / min(deltas)) + 5
     while (best_end := _end(passing, failing, deltas, labels, high)) is None:
         labels = min(labels + labels // 8 + 1, passing.items)
@@ -79,7 +79,7 @@ def _end(passing: EProcess, failing: EProcess, deltas: tuple[float, float], labe
     return End(labels, wins) if within else None
 
 
-def _fixed(passing: EProcess, failing: EProcess, deltas: tuple[float, float]) -> float:
+def _fixed_size(passing: EProcess, failing: EProcess, deltas: tuple[float, float]) -> float:
     """Labels of a fixed sample with both errors, by the normal approximation."""
     low, high = passing.most / passing.items, 1 - failing.most / passing.items
     z = [NormalDist().inv_cdf(1 - delta) for delta in deltas]

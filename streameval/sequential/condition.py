@@ -14,7 +14,7 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.questions import Condition, Question
 from streameval.sequential import AnswerStatus, KnownItems, Line, QuestionSetting
-from streameval.sequential.closed import End, closed, rule
+from streameval.sequential.closed import End, plan_levels, rule
 from streameval.sequential.deciding import WORTH, Deciding, Rule
 from streameval.sequential.evidence import EProcess
 from streameval.sequential.facts import LabelFacts
@@ -46,7 +46,7 @@ class ConditionTest:
 
     A pass is wrong with probability `deltas[0]` at most, a fail with `deltas[1]`: each is the theorem of `evidence`, on
     the items that are not known, in the order of the draw. Only one of them can be wrong. A missing label is a loss for
-    the pass and a win for the fail. With a zone it is the theorem of `closed`, and the whole rule is run with all
+    the pass and a win for the fail. With a zone it is the theorem of `plan_levels`, and the whole rule is run with all
     missing labels as losses, and as wins: a missing label might hide that the other side came first.
 
     Of the items that were known, wins may be withdrawn later: forgotten, corrected, torn. Let w be their number. A pass
@@ -88,13 +88,13 @@ class ConditionTest:
     besides: tuple[range, range] = (range(0), range(0))
 
     @staticmethod
-    def planned(question: Question, setting: QuestionSetting, together: int) -> ConditionTest:
+    def plan(question: Question, setting: QuestionSetting, together: int) -> ConditionTest:
         """Plan a condition that is one of so many; an `InputError` where it cannot be asked."""
         rank, demand = setting.ranks[str(question.cutoff)], cast(Condition, question.demand)
         counted = int(demand.operator in (">=", ">"))
         threshold = _share(demand.value, counted)
         expect = None if setting.expect is None else _share(setting.expect, counted)
-        needed = _needed(question, rank, threshold, Fraction(setting.zone or 0))
+        needed = _wins_needed(question, rank, threshold, Fraction(setting.zone or 0))
         inside = setting.known.label[: np.searchsorted(setting.known.rank, rank, "right")]
         wins, losses, skipped = (int((inside == label).sum()) for label in (counted, 1 - counted, -1))
         items, most, fewest = rank - inside.size, needed[0] - 1 - wins, needed[1] - wins - skipped
@@ -106,12 +106,12 @@ class ConditionTest:
             likely = [] if expect is None else [min(max(round(expect * rank) - wins, 0), items)]
             if setting.zone:
                 likely.insert(0, (most + fewest) // 2)
-            passing = EProcess.planned(items, most, likely)
-            failing = EProcess.planned(items, failing.most, [items - n_wins for n_wins in likely])
+            passing = EProcess.plan(items, most, likely)
+            failing = EProcess.plan(items, failing.most, [items - n_wins for n_wins in likely])
             if setting.zone:
                 if fewest - most < 2:
                     raise InputError(f"{question}: no precision lies inside a zone of {setting.zone}", "widen it")
-                levels, end = closed(passing, failing, deltas)
+                levels, end = plan_levels(passing, failing, deltas)
         expected = float((1 + threshold) / 2 if expect is None else expect)
         if (estimate := setting.estimates.get(str(question))) is not None:
             expected = estimate if counted else 1 - estimate
@@ -121,7 +121,7 @@ class ConditionTest:
         )
 
     @staticmethod
-    def of(facts: Mapping[str, Any]) -> ConditionTest:
+    def from_facts(facts: Mapping[str, Any]) -> ConditionTest:
         """Read what `facts` gave."""
         sides = {
             name: EProcess(side["items"], side["most"], tuple(side["alternatives"]), tuple(side["weights"]))
@@ -191,7 +191,7 @@ class ConditionTest:
         return Rule(bounds.items, up, down)
 
     def _against(self, most: int) -> EProcess:
-        return EProcess(self.items, most) if self.exact else EProcess.planned(self.items, most)
+        return EProcess(self.items, most) if self.exact else EProcess.plan(self.items, most)
 
     def read(self, labels: Int8Array) -> Reading:
         """Read the labels of the first items in the order of the draw: what the test says."""
@@ -284,7 +284,7 @@ def _share(precision: Decimal | str, counted: int) -> Fraction:
     return Fraction(precision) if counted else 1 - Fraction(precision)
 
 
-def _needed(question: Question, rank: int, threshold: Fraction, zone: Fraction) -> tuple[int, int]:
+def _wins_needed(question: Question, rank: int, threshold: Fraction, zone: Fraction) -> tuple[int, int]:
     """Fewest wins in the first `rank` that a threshold asks for, a zone below it and at it."""
     strict = cast(Condition, question.demand).operator in (">", "<")
 

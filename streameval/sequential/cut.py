@@ -37,8 +37,8 @@ from streameval.sequential.density import Density
 from streameval.sequential.facts import LabelFacts
 from streameval.sequential.fixed_sequence import FixedSequence
 from streameval.sequential.pool import DrawnOrder
-from streameval.sequential.rounds import NOTHING, ahead, asked, unplaced
-from streameval.sequential.spline import Curves, fitted
+from streameval.sequential.rounds import NOTHING, ahead, next_round, without_place
+from streameval.sequential.spline import Curves, fit
 from streameval.sequential.start import FIRST, SHARES, Start, is_hopeless, sequence_of
 from streameval.text import number_of
 from streameval.typing import Int8Array, Int64Array
@@ -89,15 +89,15 @@ class DeepestCut(QuestionDesign):
             )
         if setting.zone is not None or setting.expect is not None:
             raise InputError(f"{questions[0]}: a cut has no zone, and no precision is expected of it")
-        return cls._asked(str(questions[0]), setting.n_items, setting.confidence, setting.known)
+        return cls._parse(str(questions[0]), setting.n_items, setting.confidence, setting.known)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> DeepestCut:
+    def from_facts(cls, facts: Mapping[str, Any], known_items: KnownItems) -> DeepestCut:
         """Read what `facts` gave."""
-        return cls._asked(facts["question"], facts["items"], facts["confidence"], known_items)
+        return cls._parse(facts["question"], facts["items"], facts["confidence"], known_items)
 
     @classmethod
-    def _asked(cls, question: str, n_items: int, confidence: str, known_items: KnownItems) -> DeepestCut:
+    def _parse(cls, question: str, n_items: int, confidence: str, known_items: KnownItems) -> DeepestCut:
         cutoff = Question.of(question).cutoff
         return cls(n_items, question, str(cutoff.value if cutoff else ""), known_items, confidence)
 
@@ -108,12 +108,12 @@ class DeepestCut(QuestionDesign):
 
     def expected(self) -> list[tuple[str, LabelForecast]]:
         """Labels of a pilot: what follows depends on the list, and is forecast after it."""
-        labels = pilot.expected_size(self.n_items) if pilot.wanted(self.known) else 0
+        labels = pilot.expected_size(self.n_items) if pilot.is_wanted(self.known) else 0
         first = f"about {labels:,} labels tell where the cut may be" if labels else "the labels there are tell where"
         case = f"{first}; how deep it is proven depends on the list, and on how many more you give"
         return [(case, LabelForecast(None, None))]
 
-    def within(self, left: int | None) -> DeepestCut:
+    def within_budget(self, left: int | None) -> DeepestCut:
         """Look no further ahead than a budget goes."""
         return replace(self, most=left)
 
@@ -129,24 +129,24 @@ class DeepestCut(QuestionDesign):
         Raises:
             InputError: After the pilot, no rank may well have the precision, and no `size` says to go on.
         """
-        known_items, start = self._known(drawn, labels), Start.of(drawn.state)
+        known_items, start = self._known(drawn, labels), Start.from_state(drawn.state)
         rng = np.random.default_rng([seed, drawn.rounds + 1])
-        curves = fitted(known_items, self.n_items, rng)
+        curves = fit(known_items, self.n_items, rng)
         if (
             start is None
             and size is None
             and not drawn.ahead.num_rows
-            and (drawn.rounds or not pilot.wanted(known_items))
+            and (drawn.rounds or not pilot.is_wanted(known_items))
         ):
             self._refuse_hopeless(curves, int((known_items.label >= 0).sum()))
         first = drawn.ahead if start or drawn.ahead.num_rows else self._first(drawn, known_items, curves, rng)
         if start is None and first.num_rows:
-            return asked(replace(drawn, ahead=first), size)
+            return next_round(replace(drawn, ahead=first), size)
         if start is None or self._is_given_up(start, drawn, labels, curves):
             ranks = sequence_of(
                 curves, lambda ranks: self._claims(ranks, known_items).possible, self.n_items, self._target
             )
-            start = Start.begun(0 if start is None else start.number + 1, drawn, labels, ranks)
+            start = Start.begin(0 if start is None else start.number + 1, drawn, labels, ranks)
             begun = replace(drawn, ahead=first.slice(0, 0))
         else:
             begun = drawn
@@ -156,11 +156,11 @@ class DeepestCut(QuestionDesign):
     def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
         """The deepest rank that is proven, and what twice the labels may prove, or as many as are left."""
         known_items = self._known(drawn, labels)
-        curves = fitted(known_items, self.n_items, np.random.default_rng(0))
+        curves = fit(known_items, self.n_items, np.random.default_rng(0))
         facts = self._facts(drawn, labels)
         front, most = facts.deepest(self.precision)
         start, reach, path, counted = (
-            Start.of(drawn.state),
+            Start.from_state(drawn.state),
             None,
             PATH.empty_table(),
             int((known_items.label >= 0).sum()),
@@ -186,7 +186,7 @@ class DeepestCut(QuestionDesign):
 
     def exhausted(self, drawn: DrawnItems, labels: Int8Array) -> str:
         """Say at which rank the sequence ends: all of its items were asked for, and deeper ones come after it."""
-        start, rank, has = Start.of(drawn.state), "", "is not proven to have the precision"
+        start, rank, has = Start.from_state(drawn.state), "", "is not proven to have the precision"
         if start is not None:  # one that asks for nothing is not begun
             sequence, pool = self._sequence(start, drawn, labels), start.pool(drawn, labels)
             proven, stuck = self._proven(sequence, pool, self._facts(drawn, labels))
@@ -205,13 +205,13 @@ class DeepestCut(QuestionDesign):
 
     def _known(self, drawn: DrawnItems, labels: Int8Array) -> KnownItems:
         """Give what is known, with all that was asked for."""
-        return pilot.joined(self.known, drawn.table["rank"].to_numpy(), labels)
+        return pilot.join_known(self.known, drawn.table["rank"].to_numpy(), labels)
 
     def _size(self, known_items: KnownItems) -> int:
         return max(_ROUND, math.ceil(_PART * int((known_items.label >= 0).sum())))
 
     def _facts(self, drawn: DrawnItems, labels: Int8Array) -> LabelFacts:
-        return LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
+        return LabelFacts.from_labels(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
 
     def _proven(self, sequence: FixedSequence, pool: DrawnOrder, facts: LabelFacts) -> tuple[int, bool]:
         """Tell how many ranks of a sequence are claimed, and whether it ends there, at one that labels refute."""
@@ -221,12 +221,12 @@ class DeepestCut(QuestionDesign):
 
     def _first(self, drawn: DrawnItems, known_items: KnownItems, curves: Curves, rng: np.random.Generator) -> pa.Table:
         """Give what is asked for before a sequence: a pilot, then the first ranks if the cut may lie among them."""
-        items = unplaced(np.empty(0, np.int64))
-        if not drawn.rounds and pilot.wanted(known_items):
+        items = without_place(np.empty(0, np.int64))
+        if not drawn.rounds and pilot.is_wanted(known_items):
             items = pilot.draw(self.n_items, known_items, rng)
         last = min(FIRST, self.n_items)
         if not items.rank.size and (curves.deepest(self._target) < last).mean() > _HEAD:
-            items = unplaced(setdiff1d(np.arange(1, last + 1), known_items.rank))
+            items = without_place(setdiff1d(np.arange(1, last + 1), known_items.rank))
         return ahead(drawn, items).ahead
 
     def _claims(self, ranks: Int64Array, known_items: KnownItems) -> FixedSequence:
@@ -272,7 +272,7 @@ class DeepestCut(QuestionDesign):
         further = max(float(size), _FURTHER * labels.size)
         wanted = density.wanted(shares, proven, size, further)
         pool = pool.raised_to(wanted, sequence.known, rng)
-        return start.asking(drawn, pool, wanted, density.items, size)
+        return start.begin_round(drawn, pool, wanted, density.items, size)
 
     def _path(self, sequence: FixedSequence, at: int, pool: DrawnOrder) -> pa.Table:
         """Evidence of one rank."""
@@ -284,7 +284,7 @@ class DeepestCut(QuestionDesign):
 
 
 def _density(start: Start, sequence: FixedSequence) -> Density:
-    return Density(start.ranks, np.diff(sequence.unknown, prepend=0), start.density)
+    return Density(start.ranks, np.diff(sequence.count_unknown, prepend=0), start.density)
 
 
 DESIGN = DeepestCut

@@ -34,13 +34,13 @@ class Rule:
 
     def of_wins(self, wins: int) -> Deciding:
         """When it decides if so many of the items are wins: exact, by recursion."""
-        return self._decided(0, 0, (float(wins), float(self.items), -1.0))
+        return self._forecast(0, 0, (float(wins), float(self.items), -1.0))
 
     def after(self, labels: int, wins: int, share: float, worth: float = WORTH) -> Deciding:
         """When it may decide, predicted from the labels so far, and from some more with the share that is asked for."""
-        return self._decided(labels, wins, (0.5 + worth * share, 1.0 + worth, 1.0))
+        return self._forecast(labels, wins, (0.5 + worth * share, 1.0 + worth, 1.0))
 
-    def _decided(self, labels: int, wins: int, urn: tuple[float, float, float]) -> Deciding:
+    def _forecast(self, labels: int, wins: int, urn: tuple[float, float, float]) -> Deciding:
         undecided = np.minimum(self.up - self.down, np.arange(self.up.size) - labels)[labels:]
         with small(2 * int(undecided.clip(0).sum())):
             return Deciding(*decided_at(self.up, self.down, labels, wins, urn))

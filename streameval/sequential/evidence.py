@@ -45,7 +45,7 @@ class EProcess:
     weights: tuple[float, ...] = ()
 
     @staticmethod
-    def planned(items: int, most: int, likely: Sequence[int] = ()) -> EProcess:
+    def plan(items: int, most: int, likely: Sequence[int] = ()) -> EProcess:
         """Alternatives at fixed steps of the logit; each that is `likely` takes half of the weight so far."""
         if not 0 <= most < items:
             return EProcess(items, most)

@@ -36,7 +36,7 @@ class LabelFacts:
     negative: Int64Array
 
     @staticmethod
-    def of(n_items: int, known_items: KnownItems, rank: Int64Array, label: Int8Array) -> LabelFacts:
+    def from_labels(n_items: int, known_items: KnownItems, rank: Int64Array, label: Int8Array) -> LabelFacts:
         """Of what is known, and of items that were asked for."""
         ranks, labels = np.append(known_items.rank, rank), np.append(known_items.label, label)
         return LabelFacts(n_items, *(np.sort(ranks[labels == value]) for value in (1, 0)))

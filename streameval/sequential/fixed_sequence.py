@@ -66,7 +66,7 @@ class FixedSequence:
         return -math.log(self.claim)
 
     @functools.cached_property
-    def unknown(self) -> Int64Array:
+    def count_unknown(self) -> Int64Array:
         """Items of the first k that are not known, for each rank."""
         return self.ranks - np.searchsorted(self.known.rank, self.ranks, "right")
 
@@ -95,7 +95,7 @@ class FixedSequence:
     @property
     def possible(self) -> BoolArray:
         """Tell which ranks can still be proven by what is not known, bool."""
-        return self.most < self.unknown
+        return self.most < self.count_unknown
 
     def path(self, at: int, pool: DrawnOrder) -> FloatArray:
         """ln E of the rank at an index after 0, 1, 2… of its labels; one that is missing is a negative."""
@@ -105,7 +105,7 @@ class FixedSequence:
         """ln E against so many positives at most among those that are not known."""
         label = pool.label[pool.asked(int(self.ranks[at]))]
         wins = np.append(0, np.cumsum(label == 1))
-        side = EProcess.planned(int(self.unknown[at]), most)
+        side = EProcess.plan(int(self.count_unknown[at]), most)
         return side.log_evidence(wins, np.arange(wins.size) - wins)
 
     def _is_proven(self, at: int, pool: DrawnOrder) -> bool:
@@ -125,7 +125,7 @@ class FixedSequence:
             precision: Forecast at each rank.
             density: Share of the items that were asked for, at each rank.
         """
-        unknown = np.maximum(self.unknown, 1)
+        unknown = np.maximum(self.count_unknown, 1)
         positives = self.ranks * precision - (np.ceil(self.ranks * float(self.precision)) - 1 - self.most)
         rest, null = np.clip(positives / unknown, 0, 1), np.clip(self.most / unknown, 0, 1)
         likely, shares = _divergence(rest, null), np.zeros(self.ranks.size)

@@ -33,7 +33,7 @@ def forecast(labels: FloatArray, left: int, most: int | None = None, weight: Flo
     return LabelForecast(half, nine, most, left)
 
 
-def stopped(labels: FloatArray, fails: BoolArray) -> FloatArray:
+def labels_until_stop(labels: FloatArray, fails: BoolArray) -> FloatArray:
     """Labels of each of several conditions once all are decided, or one fails, which ends all.
 
     Args:

@@ -38,7 +38,7 @@ from streameval.sequential import (
 from streameval.sequential.condition import ConditionTest, Reading
 from streameval.sequential.deciding import Deciding
 from streameval.sequential.facts import LabelFacts
-from streameval.sequential.forecasts import forecast, stopped
+from streameval.sequential.forecasts import forecast, labels_until_stop
 from streameval.sequential.pool import EMPTY, DrawnOrder
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
@@ -68,12 +68,14 @@ class Gate(QuestionDesign):
             rank = setting.ranks[str(condition.cutoff)]
             if not 1 <= rank <= setting.n_items:
                 raise InputError(f"{condition}: rank {rank:,} is outside 1..{setting.n_items:,}", LAST_RANK)
-        return cls(tuple(ConditionTest.planned(condition, setting, len(each)) for condition in each), setting.known)
+        return cls(tuple(ConditionTest.plan(condition, setting, len(each)) for condition in each), setting.known)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> Gate:
+    def from_facts(cls, facts: Mapping[str, Any], known_items: KnownItems) -> Gate:
         """Read what `facts` gave."""
-        return cls(tuple(ConditionTest.of(test).with_labels_now(known_items) for test in facts["tests"]), known_items)
+        return cls(
+            tuple(ConditionTest.from_facts(test).with_labels_now(known_items) for test in facts["tests"]), known_items
+        )
 
     def facts(self) -> dict[str, Any]:
         """All but `known`, JSON-ready."""
@@ -106,7 +108,7 @@ class Gate(QuestionDesign):
             return drawn
         rng = np.random.default_rng([seed, drawn.rounds + 1])
         pool = pool.drawn_to(numbers, self._items, self.known, rng)
-        return pool.asking(pool.next(numbers)[:size], drawn.rounds + 1)
+        return pool.begin_round(pool.next(numbers)[:size], drawn.rounds + 1)
 
     def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
         """Say what the labels so far prove."""
@@ -125,10 +127,10 @@ class Gate(QuestionDesign):
         return {test.rank: test.items for test in sorted(self.tests, key=lambda test: test.rank)}
 
     def _pool(self, drawn: DrawnItems, labels: Int8Array) -> DrawnOrder:
-        return DrawnOrder.of(drawn, labels, list(self._items))
+        return DrawnOrder.from_items(drawn, labels, list(self._items))
 
     def _facts(self, pool: DrawnOrder) -> LabelFacts:
-        return LabelFacts.of(max(self._items), self.known, pool.rank, pool.label)
+        return LabelFacts.from_labels(max(self._items), self.known, pool.rank, pool.label)
 
     def _open(self, pool: DrawnOrder) -> list[tuple[ConditionTest, Int8Array]]:
         """Conditions that are open, with the labels of each; none where one fails."""
@@ -151,7 +153,7 @@ class Gate(QuestionDesign):
         Missing labels of the last round are still to come; others count as what is worst for each side.
         """
         coming = (pool.round == pool.round.max(initial=0)) & (pool.label == -1)
-        seen = [(test, mine[~coming[_at(pool, test)]]) for test, mine in self._open(pool)]
+        seen = [(test, mine[~coming[_rows_of(pool, test)]]) for test, mine in self._open(pool)]
         more = self._forecast([(test, mine.size, test.after(mine)) for test, mine in seen if mine.size < test.cap])
         return replace(more, most=None) if any((mine < 0).any() for _, mine in seen) else more
 
@@ -161,9 +163,9 @@ class Gate(QuestionDesign):
             return LabelForecast(0, 0, 0, 0)
         rng, tests = np.random.default_rng(0), [test for test, _, _ in each]
         cases = [test.cases(labels, deciding, rng) for test, labels, deciding in each]
-        numbers = stopped(np.array([labels for labels, _ in cases]), np.array([fails for _, fails in cases]))
-        n_asked = self._asked(tests, numbers)
-        done = float(self._asked(tests, np.array([[float(labels)] for _, labels, _ in each]))[0])
+        numbers = labels_until_stop(np.array([labels for labels, _ in cases]), np.array([fails for _, fails in cases]))
+        n_asked = self._count_union(tests, numbers)
+        done = float(self._count_union(tests, np.array([[float(labels)] for _, labels, _ in each]))[0])
         left = self._items[max(test.rank for test in tests)] - round(done)
         return forecast(n_asked - done, left, self._most([(test, labels) for test, labels, _ in each]))
 
@@ -180,7 +182,7 @@ class Gate(QuestionDesign):
             most = min(most + rest[rank], self._items[rank] - done[rank])
         return most
 
-    def _asked(self, tests: Sequence[ConditionTest], numbers: FloatArray) -> FloatArray:
+    def _count_union(self, tests: Sequence[ConditionTest], numbers: FloatArray) -> FloatArray:
         """Items that are asked for so many labels of some conditions, about: nested ranks share them.
 
         Args:
@@ -198,13 +200,13 @@ class Gate(QuestionDesign):
         )
 
 
-def _at(pool: DrawnOrder, test: ConditionTest) -> Int64Array:
+def _rows_of(pool: DrawnOrder, test: ConditionTest) -> Int64Array:
     """Tell where the items are that were asked for one condition."""
     return pool.asked(test.rank)[: test.cap]
 
 
 def _labels(pool: DrawnOrder, test: ConditionTest) -> Int8Array:
-    return pool.label[_at(pool, test)]
+    return pool.label[_rows_of(pool, test)]
 
 
 def _round(test: ConditionTest, labels: Int8Array) -> int:

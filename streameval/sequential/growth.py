@@ -61,7 +61,7 @@ class Rates:
     telling: bool
 
     @staticmethod
-    def of(left: Int64Array, rates: FloatArray, tally: Tally) -> Rates:
+    def from_tally(left: Int64Array, rates: FloatArray, tally: Tally) -> Rates:
         """Draw rates that are likely, each block's apart, as if of half as many labels: stakes are lower then."""
         a, b = tally.beta()
         samples = np.random.default_rng(0).beta(a / 2, b / 2, (_SAMPLES, a.size))

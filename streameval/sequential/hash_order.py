@@ -51,7 +51,7 @@ class Placed:
     order: FloatArray
 
 
-def raised(
+def raise_levels(
     levels: Levels, wanted: FloatArray, used_ranks: Int64Array, rng: np.random.Generator
 ) -> tuple[Levels, Placed]:
     """Draw what lies above the levels there are, up to those wanted where they are higher.

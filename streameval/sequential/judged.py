@@ -13,13 +13,13 @@ from streameval.sequential.sides import to_ask
 from streameval.typing import FloatArray, Int64Array
 
 
-def kept(blocks: RankBlocks, reserve: pa.Table) -> pa.Table:
+def reserve_items(blocks: RankBlocks, reserve: pa.Table) -> pa.Table:
     """The items of a judge's reserve, by the blocks that they are in."""
     rank, judge_class, place = (reserve.column(name).to_numpy() for name in ("rank", "judge_class", "place"))
     return to_ask(rank, blocks.find(rank, judge_class), place)
 
 
-def shifted(prior: FloatArray, items: Int64Array, precision: float | None) -> FloatArray:
+def shift_odds(prior: FloatArray, items: Int64Array, precision: float | None) -> FloatArray:
     """Give what classes predict, as odds times the number that gives their items a precision; unchanged without one."""
     if precision is None or not items.sum():
         return prior

@@ -55,9 +55,9 @@ from streameval.sequential import (
 )
 from streameval.sequential.blocks import RankBlocks, Tally, draw, draw_in_order, rates_for, totals
 from streameval.sequential.claims import FORMS, LinearClaim, claim_of
-from streameval.sequential.forecasts import forecast, stopped
+from streameval.sequential.forecasts import forecast, labels_until_stop
 from streameval.sequential.growth import Rates
-from streameval.sequential.judged import expected_precision, kept, shifted
+from streameval.sequential.judged import expected_precision, reserve_items, shift_odds
 from streameval.sequential.sides import ClaimSide, ClaimStanding, Course, blocks_of, nothing_drawn, with_round
 from streameval.sequential.spline import forecast_rates
 from streameval.typing import FloatArray, Int8Array, Int64Array
@@ -117,19 +117,24 @@ class Linear(QuestionDesign):
         )
         claims = [claim_of(condition, rank, setting.n_items) for condition, rank in zip(each, ranks, strict=True)]
         ends = {*ranks, setting.n_items} if precision and setting.judge else None
-        blocks = RankBlocks.of_list(setting.n_items, ranks) if ends is None else RankBlocks.between(ends)
+        blocks = RankBlocks.of_list(setting.n_items, ranks) if ends is None else RankBlocks.ending_at(ends)
         if setting.judge is None:
             return cls(each, ranks, tuple(claims), setting, blocks)
         judged = setting.judge(blocks.last)
         expected = expected_precision(each[0], setting.expect) if precision else None
-        blocks = blocks.by_class(judged.items, shifted(judged.prior, judged.items[0], expected))
+        blocks = blocks.by_class(judged.items, shift_odds(judged.prior, judged.items[0], expected))
         known_items = replace(setting.known, judge_class=judged.known)
         return cls(
-            each, ranks, tuple(claims), replace(setting, known=known_items), blocks, kept(blocks, judged.reserve)
+            each,
+            ranks,
+            tuple(claims),
+            replace(setting, known=known_items),
+            blocks,
+            reserve_items(blocks, judged.reserve),
         )
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> Linear:
+    def from_facts(cls, facts: Mapping[str, Any], known_items: KnownItems) -> Linear:
         """Read what `facts` gave."""
         setting = QuestionSetting(facts["n_items"], {}, known_items, facts["confidence"])
         questions, claims = map(Question.of, facts["questions"]), (LinearClaim(*claim) for claim in facts["claims"])
@@ -159,9 +164,9 @@ class Linear(QuestionDesign):
         """Draw nothing yet."""
         return replace(nothing_drawn(rounds=[]), ahead=self.reserve)
 
-    def unasked(self, reserve: pa.Table, ranks: Int64Array) -> pa.Table:
+    def rest_of_reserve(self, reserve: pa.Table, ranks: Int64Array) -> pa.Table:
         """Give what is left of a judge's reserve."""
-        return kept(self.blocks, reserve.filter(pa.array(~isin(reserve.column("rank").to_numpy(), ranks))))
+        return reserve_items(self.blocks, reserve.filter(pa.array(~isin(reserve.column("rank").to_numpy(), ranks))))
 
     def next(self, drawn: DrawnItems, labels: Int8Array, size: int | None, seed: int) -> DrawnItems:
         """Draw one more round: at rates for the claims that are open, with stakes from all labels so far."""
@@ -190,7 +195,7 @@ class Linear(QuestionDesign):
     def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
         """Say what the labels so far prove: of each claim the side that was reached first, if one was."""
         standings = self._standings(drawn, labels)
-        course = Course.of(drawn.table, labels)
+        course = Course.from_table(drawn.table, labels)
         block_positives = totals(self.blocks, self.setting.known, blocks_of(drawn.table), labels)
         lines = tuple(self._line(at, standing, course, block_positives) for at, standing in enumerate(standings))
         open_ = [at for at, standing in enumerate(standings) if standing.outcome == "open"]
@@ -212,21 +217,21 @@ class Linear(QuestionDesign):
 
     def _side(self, claim: LinearClaim, rank: int, needed: float) -> ClaimSide:
         factor = claim.of_blocks(self.blocks.last, rank)
-        return ClaimSide.of(factor, claim.least, self.blocks, self.setting.known, needed)
+        return ClaimSide.plan(factor, claim.least, self.blocks, self.setting.known, needed)
 
     def _standings(self, drawn: DrawnItems, labels: Int8Array) -> list[ClaimStanding]:
-        course, left = Course.of(drawn.table, labels), self.blocks.left(self._of_known)
+        course, left = Course.from_table(drawn.table, labels), self.blocks.left(self._of_known)
         standings = []
         for at, sides in enumerate(self._sides):
             made_of = [course.factors(side, left, drawn.state["rounds"], 2 * at + i) for i, side in enumerate(sides)]
             with small(sum(factors[0].size for factors in made_of)):
                 paths = [evidence(factors, side.beta) for factors, side in zip(made_of, sides, strict=True)]
             bets = [side.bet(factors, path) for side, factors, path in zip(sides, made_of, paths, strict=True)]
-            standings.append(ClaimStanding.of(sides, paths, bets))
+            standings.append(ClaimStanding.from_paths(sides, paths, bets))
         return standings
 
     def _tally(self, drawn: DrawnItems, labels: Int8Array) -> Tally:
-        return Tally.of(self.blocks, self.setting.known, blocks_of(drawn.table), labels)
+        return Tally.from_labels(self.blocks, self.setting.known, blocks_of(drawn.table), labels)
 
     @property
     def _of_known(self) -> Int64Array:
@@ -242,7 +247,7 @@ class Linear(QuestionDesign):
         there = self.blocks.counts(blocks_of(drawn.ahead)) if self.blocks.judged else left
         masses, open_ = [self._sides[at][0].mass for at in claims], left * (there > 0)
         rates = np.mean([rates_for(open_, mass, share, spread) for mass in masses], axis=0)
-        return Rates.of(left, rates, tally)
+        return Rates.from_tally(left, rates, tally)
 
     def _size(self, drawn: DrawnItems, labels: Int8Array, rates: Rates, open_: Mapping[int, ClaimStanding]) -> int:
         """Half of the rest, as blocks tell by themselves: short rounds at first, in which stakes are learned.
@@ -263,13 +268,13 @@ class Linear(QuestionDesign):
 
         Before there are labels, a metric is taken to be near what is asked for, as that is chosen by what is expected.
         """
-        known_items = pilot.joined(self.setting.known, drawn.table.column("rank").to_numpy(), labels)
+        known_items = pilot.join_known(self.setting.known, drawn.table.column("rank").to_numpy(), labels)
         counted = int((known_items.label >= 0).sum())
         if not self.blocks.judged and counted:
             rates = replace(rates, samples=forecast_rates(known_items, self.blocks))
         rng = np.random.default_rng(0)
         sides = np.array([[rates.cases(bet, counted, rng) for bet in standing.bets] for standing in open_.values()])
-        until = stopped(sides.min(axis=1), sides[:, 1] < sides[:, 0]).max(axis=0)
+        until = labels_until_stop(sides.min(axis=1), sides[:, 1] < sides[:, 0]).max(axis=0)
         left = int(rates.left.sum() + (labels == -1).sum())  # tasks that are out with people are to come too
         return forecast(until, left, weight=self._nearness(rates.samples, open_))
 

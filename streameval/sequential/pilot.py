@@ -12,14 +12,14 @@ import numpy as np
 from streameval.kernels.sorted_sets import isin
 from streameval.sequential import KnownItems
 from streameval.sequential.hash_order import Placed
-from streameval.sequential.rounds import unplaced
+from streameval.sequential.rounds import without_place
 from streameval.typing import Int8Array, Int64Array
 
 ENOUGH = 100  # labels that are there already, which make a pilot idle
 PER_E_FOLD = 10  # ranks that are asked for whole, and items an e-fold below them
 
 
-def wanted(known_items: KnownItems) -> bool:
+def is_wanted(known_items: KnownItems) -> bool:
     """Tell whether too little is known to plan by."""
     return int((known_items.label >= 0).sum()) < ENOUGH
 
@@ -40,10 +40,10 @@ def draw(n_items: int, known_items: KnownItems, rng: np.random.Generator) -> Pla
         parts.append(np.sort(ranks[rng.random(ranks.size) < (low + 1) / ranks]))
         low = high
     ranks = np.concatenate(parts)
-    return unplaced(ranks[~isin(ranks, known_items.rank)])
+    return without_place(ranks[~isin(ranks, known_items.rank)])
 
 
-def joined(known_items: KnownItems, rank: Int64Array, label: Int8Array) -> KnownItems:
+def join_known(known_items: KnownItems, rank: Int64Array, label: Int8Array) -> KnownItems:
     """Give what is known, with more items."""
     ranks = np.concatenate([known_items.rank, rank])
     order = np.argsort(ranks)

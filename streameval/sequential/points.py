@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.curve.bounds import inside as within
+from streameval.curve.bounds import cut_to_bounds as within
 from streameval.errors import InputError
 from streameval.questions import Question, Width
 from streameval.sequential import (
@@ -35,9 +35,9 @@ from streameval.sequential import (
 from streameval.sequential.facts import LabelFacts, cut_to
 from streameval.sequential.hash_order import Placed
 from streameval.sequential.pool import DrawnOrder
-from streameval.sequential.rounds import NOTHING, ahead, asked, is_pilot, placed
+from streameval.sequential.rounds import NOTHING, ahead, is_pilot, next_round, places_of
 from streameval.sequential.sample_sizes import CANNOT_GROW, GROWING, SINGLE, SampleSizes, first_size, size_at
-from streameval.sequential.spline import fitted
+from streameval.sequential.spline import fit
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
 _WORST = 0.5
@@ -111,7 +111,7 @@ class PrecisionPoints(QuestionDesign):
         return cls(setting.n_items, points, setting.known, setting.confidence, setting.expect)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> PrecisionPoints:
+    def from_facts(cls, facts: Mapping[str, Any], known_items: KnownItems) -> PrecisionPoints:
         """Read what `facts` gave."""
         points = _points((Question.of(point["question"]), point["rank"]) for point in facts["points"])
         return cls(facts["items"], points, known_items, facts["confidence"], facts["expect"])
@@ -124,11 +124,11 @@ class PrecisionPoints(QuestionDesign):
 
     def expected(self) -> list[tuple[str, LabelForecast]]:
         """Labels where all precisions are 0.5, which takes most for a difference, and where they are as expected."""
-        pilots = pilot.expected_size(self.n_items) if pilot.wanted(self.known) else 0
+        pilots = pilot.expected_size(self.n_items) if pilot.is_wanted(self.known) else 0
         forecasts = []
         for precision in [str(_WORST), *([self.expect] if self.expect else [])]:
             sizes = [
-                size_at(float(precision), unknown(self.known, point.rank), self._claim, point.half)
+                size_at(float(precision), count_unknown(self.known, point.rank), self._claim, point.half)
                 for point in self.points
             ]
             labels = pilots + self._union(sizes)
@@ -145,12 +145,12 @@ class PrecisionPoints(QuestionDesign):
         Sizes are fixed by the labels of the pilot that are there when the first samples are drawn, and never change.
         """
         rng, wanted = np.random.default_rng([seed, drawn.rounds + 1]), drawn
-        if not drawn.rounds and pilot.wanted(self.known):
+        if not drawn.rounds and pilot.is_wanted(self.known):
             wanted = ahead(drawn, pilot.draw(self.n_items, self.known, rng))
         if not wanted.ahead.num_rows:
-            draw = self._grown if "sizes" in drawn.state else self._sampled
+            draw = self._grown if "sizes" in drawn.state else self._draw_samples
             wanted = draw(drawn, labels, rng)
-        return asked(wanted, size) if wanted.ahead.num_rows else drawn
+        return next_round(wanted, size) if wanted.ahead.num_rows else drawn
 
     def answer(self, drawn: DrawnItems, labels: Int8Array) -> Answer:
         """Bounds at each cutoff, from the labels of its own items and from what is known.
@@ -175,22 +175,22 @@ class PrecisionPoints(QuestionDesign):
 
     def _known(self, drawn: DrawnItems, labels: Int8Array) -> KnownItems:
         """Give what is known, with the pilot; what is answered late of it narrows bounds, and changes no size."""
-        items = placed(drawn.table)
+        items = places_of(drawn.table)
         first = is_pilot(items.order)
-        return pilot.joined(self.known, items.rank[first], labels[first])
+        return pilot.join_known(self.known, items.rank[first], labels[first])
 
     def _facts(self, drawn: DrawnItems, labels: Int8Array) -> LabelFacts:
-        return LabelFacts.of(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
+        return LabelFacts.from_labels(self.n_items, self.known, drawn.table["rank"].to_numpy(), labels)
 
     def _sizes(self, known_items: KnownItems) -> list[int]:
         """Labels that each rank takes, for what is known of its precision: of a study with any seed, as is forecast."""
-        curves = fitted(known_items, self.n_items, np.random.default_rng(0)).at(
+        curves = fit(known_items, self.n_items, np.random.default_rng(0)).at(
             np.array([point.rank for point in self.points])
         )
-        return [first_size(likely, unknown(known_items, point.rank), self._claim, point.half)
+        return [first_size(likely, count_unknown(known_items, point.rank), self._claim, point.half)
                 for point, likely in zip(self.points, curves.T, strict=True)]  # fmt: skip
 
-    def _sampled(self, drawn: DrawnItems, labels: Int8Array, rng: np.random.Generator) -> DrawnItems:
+    def _draw_samples(self, drawn: DrawnItems, labels: Int8Array, rng: np.random.Generator) -> DrawnItems:
         """Draw the first samples."""
         known_items = self._known(drawn, labels)
         sizes = self._sizes(known_items)
@@ -218,7 +218,7 @@ class PrecisionPoints(QuestionDesign):
         How far the order was drawn, by ranges of ranks: down to the last item that any deeper rank uses. What else was
         drawn was not kept, and all that is known of it is that it comes later.
         """
-        items = {point.rank: unknown(known_items, point.rank) for point in self.points}
+        items = {point.rank: count_unknown(known_items, point.rank) for point in self.points}
         numbers = {
             rank: max(n for point, n in zip(self.points, sizes, strict=True) if point.rank == rank) for rank in items
         }
@@ -226,9 +226,9 @@ class PrecisionPoints(QuestionDesign):
             (sample.point.rank, sample.end) for sample in self._samples(drawn, np.zeros(drawn.table.num_rows, np.int8))
         ]
         levels = [max(end for rank, end in ends if rank >= last) for last in items]
-        table = drawn.table.filter(pa.array(~is_pilot(placed(drawn.table).order)))
+        table = drawn.table.filter(pa.array(~is_pilot(places_of(drawn.table).order)))
         there = DrawnItems(table, drawn.ahead, {"levels": levels})
-        pool = DrawnOrder.of(there, np.full(table.num_rows, -1, np.int8), list(items))
+        pool = DrawnOrder.from_items(there, np.full(table.num_rows, -1, np.int8), list(items))
         pool = pool.drawn_to(numbers, items, known_items, rng)
         rows = pool.next(numbers)
         return ahead(drawn, Placed(pool.rank[rows], pool.order[rows]))
@@ -241,7 +241,7 @@ class PrecisionPoints(QuestionDesign):
 
     def _samples(self, drawn: DrawnItems, labels: Int8Array) -> list[PointSample]:
         """Give what each rank uses of what was drawn; nothing before samples are."""
-        known_items, asked_, later = self._known(drawn, labels), placed(drawn.table), placed(drawn.ahead)
+        known_items, asked_, later = self._known(drawn, labels), places_of(drawn.table), places_of(drawn.ahead)
         second, second_later = ~is_pilot(asked_.order), ~is_pilot(later.order)
         items = Placed(np.append(asked_.rank[second], later.rank[second_later]),
                        np.append(asked_.order[second], later.order[second_later]))  # fmt: skip
@@ -249,9 +249,9 @@ class PrecisionPoints(QuestionDesign):
         nothing = [0] * len(self.points)
         sizes, state = drawn.state.get("sizes", nothing), drawn.state
         n_looks, shares = state.get("looks", [1] * len(self.points)), GROWING if "looks" in state else SINGLE
-        looks = [SampleSizes(size, unknown(known_items, point.rank), self._claim, shares)
+        looks = [SampleSizes(size, count_unknown(known_items, point.rank), self._claim, shares)
                  for point, size in zip(self.points, sizes, strict=True)]  # fmt: skip
-        return [PointSample.of(*each, items, label) for each in zip(self.points, looks, n_looks, strict=True)]
+        return [PointSample.from_order(*each, items, label) for each in zip(self.points, looks, n_looks, strict=True)]
 
     def _more(
         self, drawn: DrawnItems, labels: Int8Array, samples: Sequence[PointSample], lines: Sequence[Line]
@@ -286,7 +286,7 @@ class PointSample:
     end: float
 
     @staticmethod
-    def of(point: Point, looks: SampleSizes, n_looks: int, items: Placed, label: Int8Array) -> PointSample:
+    def from_order(point: Point, looks: SampleSizes, n_looks: int, items: Placed, label: Int8Array) -> PointSample:
         """Take the first items of the order that the rank has, as many as were looked at."""
         rows = first_of(items, point.rank, looks.size(n_looks - 1))
         return PointSample(point, looks, n_looks, label[rows], float(items.order[rows].max(initial=0.0)))
@@ -303,7 +303,7 @@ class PointSample:
             known_items: What was known when it was drawn, the pilot's items among them.
             planned: What was known when the question was planned.
         """
-        rank, used, inside = self.point.rank, self.label, self._inside(known_items)
+        rank, used, inside = self.point.rank, self.label, self._labels_inside(known_items)
         fewest, most = self.looks.bounds(used, self.made)
         claimed = fewest + int((inside == 1).sum()), most + int((inside != 0).sum())
         lower, upper = (bound / rank for bound in cut_to(claimed, facts.positives(rank)))
@@ -312,7 +312,7 @@ class PointSample:
         outcome: AnswerStatus = "pass" if is_narrow else "open"
         if outcome == "open" and not used.size:
             lower = upper = math.nan
-        before = Line.count(self._inside(planned))
+        before = Line.count(self._labels_inside(planned))
         labels, positives = (
             of_pilot + of_sample - known_before
             for of_pilot, of_sample, known_before in zip(Line.count(inside), Line.count(used), before, strict=True)
@@ -322,7 +322,7 @@ class PointSample:
 
     def wanted(self, known_items: KnownItems) -> tuple[int | None, int | None]:
         """Forecast the size that brings bounds as near as asked for: half of the time, and nine times in ten."""
-        inside, rank = self._inside(known_items), self.point.rank
+        inside, rank = self._labels_inside(known_items), self.point.rank
         positives, skipped = int((inside == 1).sum()), int((inside < 0).sum())
 
         def half(share: FloatArray) -> FloatArray:
@@ -330,11 +330,11 @@ class PointSample:
 
         return self.looks.enough(self.label, self.made, half)
 
-    def _inside(self, known_items: KnownItems) -> Int8Array:
+    def _labels_inside(self, known_items: KnownItems) -> Int8Array:
         return known_items.label[: np.searchsorted(known_items.rank, self.point.rank, "right")]
 
 
-def unknown(known_items: KnownItems, rank: int) -> int:
+def count_unknown(known_items: KnownItems, rank: int) -> int:
     """Items of the first k that are not known."""
     return rank - int(np.searchsorted(known_items.rank, rank, "right"))
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from streameval.kernels.sorted_sets import unique
 from streameval.sequential import DrawnItems, KnownItems
-from streameval.sequential.hash_order import Levels, raised
+from streameval.sequential.hash_order import Levels, raise_levels
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
 _AHEAD = 3  # rounds that are drawn at once
@@ -33,7 +33,7 @@ class DrawnOrder:
     levels: Levels
 
     @staticmethod
-    def of(drawn: DrawnItems, labels: Int8Array, last: Sequence[int]) -> DrawnOrder:
+    def from_items(drawn: DrawnItems, labels: Int8Array, last: Sequence[int]) -> DrawnOrder:
         """Read what was drawn, in ranges of ranks that end at `last`."""
         levels = Levels(np.array(last, np.int64), np.array(drawn.state["levels"]))
         ahead = drawn.ahead.num_rows
@@ -42,9 +42,9 @@ class DrawnOrder:
         both = pa.concat_tables([table.select(["rank", "order"]) for table in (drawn.table, drawn.ahead)])
         return DrawnOrder(
             both.column("rank").to_numpy(), both.column("order").to_numpy(), rounds, label, levels
-        )._sorted()
+        )._sort()
 
-    def _sorted(self) -> DrawnOrder:
+    def _sort(self) -> DrawnOrder:
         by = np.lexsort((self.rank, self.order))
         return DrawnOrder(self.rank[by], self.order[by], self.round[by], self.label[by], self.levels)
 
@@ -74,7 +74,7 @@ class DrawnOrder:
 
     def raised_to(self, wanted: FloatArray, known_items: KnownItems, rng: np.random.Generator) -> DrawnOrder:
         """Draw on up to levels, which never rise with rank."""
-        levels, placed = raised(self.levels, wanted, unique(known_items.rank, self.rank), rng)
+        levels, placed = raise_levels(self.levels, wanted, unique(known_items.rank, self.rank), rng)
         new = placed.rank.size
         return DrawnOrder(
             np.append(self.rank, placed.rank),
@@ -82,7 +82,7 @@ class DrawnOrder:
             np.append(self.round, np.zeros(new, np.int64)),
             np.append(self.label, np.full(new, -1, np.int8)),
             levels,
-        )._sorted()
+        )._sort()
 
     def next(self, numbers: Mapping[int, int]) -> Int64Array:
         """Give the places of items not yet in a round, among the first so many of the permutation of the first k.
@@ -97,7 +97,7 @@ class DrawnOrder:
         left = np.flatnonzero((self.round == 0) & (number < np.iinfo(np.int64).max))
         return left[np.argsort(number[left], kind="stable")]
 
-    def asking(self, items: Int64Array, number: int) -> DrawnItems:
+    def begin_round(self, items: Int64Array, number: int) -> DrawnItems:
         """Ask for items in a round of that number."""
         rounds = self.round.copy()
         rounds[items] = number

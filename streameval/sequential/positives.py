@@ -22,7 +22,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from streameval.curve.bounds import inside
+from streameval.curve.bounds import cut_to_bounds
 from streameval.errors import InputError
 from streameval.kernels.block_evidence import Factors, evidence, least_refused
 from streameval.questions import Question, Width
@@ -98,7 +98,7 @@ class PositivesToWidth(QuestionDesign):
         return cls(questions[0], setting.n_items, setting.known, setting.confidence)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], known_items: KnownItems) -> PositivesToWidth:
+    def from_facts(cls, facts: Mapping[str, Any], known_items: KnownItems) -> PositivesToWidth:
         """Read what `facts` gave."""
         return cls(Question.of(facts["question"]), facts["n_items"], known_items, facts["confidence"])
 
@@ -109,9 +109,9 @@ class PositivesToWidth(QuestionDesign):
 
     def expected(self) -> Sequence[tuple[str, LabelForecast]]:
         """Nothing before a pilot: the shape of the list decides; else what the labels there are make likely."""
-        if pilot.wanted(self.known):
+        if pilot.is_wanted(self.known):
             return [(UNTOLD, LabelForecast(None, None))]
-        more = self._promised(self.known)
+        more = self._forecast(self.known)
         return [(UNTOLD if more.median is None else AS_LABELLED, more)]
 
     def start(self) -> DrawnItems:
@@ -125,12 +125,12 @@ class PositivesToWidth(QuestionDesign):
             InputError: It would take too many labels, and no `size` says to go on.
         """
         rng = np.random.default_rng([seed, drawn.rounds + 1])
-        if not drawn.rounds and pilot.wanted(self.known):
+        if not drawn.rounds and pilot.is_wanted(self.known):
             rank = pilot.draw(self.n_items, self.known, rng).rank
             return with_round(drawn, rank, self._blocks.find(rank), np.zeros_like(rank))
         if self.answer(drawn, labels).outcome == "pass":
             return drawn
-        chosen = drawn if "chosen" in drawn.state else self._chosen(drawn, labels, size, rng)
+        chosen = drawn if "chosen" in drawn.state else self._choose(drawn, labels, size, rng)
         if chosen.state["chosen"] == "blocks":
             return self._next_of_blocks(chosen, labels, size, rng)
         wanted = chosen if chosen.ahead.num_rows else self._grown(chosen, size, rng)
@@ -143,14 +143,14 @@ class PositivesToWidth(QuestionDesign):
         simple random sample, or adds up the means of the blocks; before a design is chosen there are no bounds, and it
         is that of curves that fit what is known.
         """
-        known_items, course = self._known(drawn, labels), Course.of(drawn.table, labels)
+        known_items, course = self._known(drawn, labels), Course.from_table(drawn.table, labels)
         known_positives, skipped = int((known_items.label == 1).sum()), int((known_items.label < 0).sum())
         lower, estimate, upper = self._bounds(drawn, known_items, course)
-        facts = LabelFacts.of(self.n_items, self.known, drawn.table.column("rank").to_numpy(), labels)
+        facts = LabelFacts.from_labels(self.n_items, self.known, drawn.table.column("rank").to_numpy(), labels)
         lower, upper = cut_to(
             (lower + known_positives, upper + known_positives + skipped), facts.positives(self.n_items)
         )
-        estimate = float(inside(estimate, lower, upper))
+        estimate = float(cut_to_bounds(estimate, lower, upper))
         outcome: AnswerStatus = "pass" if (upper - lower) / 2 <= self._half(estimate) else "open"
         bounds = (math.nan, math.nan) if outcome == "open" and "chosen" not in drawn.state else (lower, upper)
         counts = *Line.count(labels), float(self._delta), *Line.count(self.known.label)
@@ -192,7 +192,7 @@ class PositivesToWidth(QuestionDesign):
     def _known(self, drawn: DrawnItems, labels: Int8Array) -> KnownItems:
         """Give the known items with the pilot, counted as it is: late answers of it make nothing wrong."""
         first = drawn.table.column("draw").to_numpy() == 0
-        return pilot.joined(self.known, drawn.table.column("rank").to_numpy()[first], labels[first])
+        return pilot.join_known(self.known, drawn.table.column("rank").to_numpy()[first], labels[first])
 
     def _bounds(self, drawn: DrawnItems, known_items: KnownItems, course: Course) -> tuple[int, float, int]:
         """On the positives that were not known, with the estimate of all."""
@@ -252,7 +252,7 @@ class PositivesToWidth(QuestionDesign):
             for side, beta in zip(self._sides, betas, strict=True)
         ]
 
-    def _chosen(self, drawn: DrawnItems, labels: Int8Array, size: int | None, rng: np.random.Generator) -> DrawnItems:
+    def _choose(self, drawn: DrawnItems, labels: Int8Array, size: int | None, rng: np.random.Generator) -> DrawnItems:
         """Choose the cheaper design, once; of a fixed sample, draw all."""
         known_items = self._known(drawn, labels)
         labels_of = self._forecasts(known_items)
@@ -267,7 +267,7 @@ class PositivesToWidth(QuestionDesign):
         drawn = replace(drawn, state={"chosen": chosen, "forecasts": labels_of, "rounds": []})
         if chosen == "blocks":
             return drawn
-        return self._sampled(replace(drawn, state={**drawn.state, "looks": 1}), labels_of["fixed"], rng)
+        return self._draw_sample(replace(drawn, state={**drawn.state, "looks": 1}), labels_of["fixed"], rng)
 
     def _grown(self, drawn: DrawnItems, size: int | None, rng: np.random.Generator) -> DrawnItems:
         """Draw the next look of a sample whose bounds are wider than asked for; nothing where it is the last."""
@@ -280,9 +280,9 @@ class PositivesToWidth(QuestionDesign):
             raise InputError(
                 f"{self.question} takes {more:,} labels more, as many as it has: positives are rare", _WIDER
             )
-        return self._sampled(replace(drawn, state={**drawn.state, "looks": n_looks + 1}), more, rng)
+        return self._draw_sample(replace(drawn, state={**drawn.state, "looks": n_looks + 1}), more, rng)
 
-    def _sampled(self, drawn: DrawnItems, more: int, rng: np.random.Generator) -> DrawnItems:
+    def _draw_sample(self, drawn: DrawnItems, more: int, rng: np.random.Generator) -> DrawnItems:
         """Draw items of all that are neither known nor drawn."""
         used_ranks = np.sort(np.append(self.known.rank, drawn.table.column("rank").to_numpy()))
         rank = free_ranks(rng.choice(self.n_items - used_ranks.size, more, replace=False), 0, used_ranks)
@@ -295,8 +295,8 @@ class PositivesToWidth(QuestionDesign):
         """Draw a round, with rates and stakes from all labels so far."""
         rank = drawn.table.column("rank").to_numpy()
         block = blocks_of(drawn.table)
-        left, tally = self._left(self.known, block), Tally.of(self._blocks, self.known, block, labels)
-        rates = Rates.of(left, rates_for(left, self._sides[0].mass, tally.cautious()), tally)
+        left, tally = self._left(self.known, block), Tally.from_labels(self._blocks, self.known, block, labels)
+        rates = Rates.from_tally(left, rates_for(left, self._sides[0].mass, tally.cautious()), tally)
         if not rates.rates.any():
             return drawn
         stakes = rates.with_stakes([rates.stake(bet) for bet in self._bets(rates, int(tally.positives.sum()))])
@@ -312,14 +312,14 @@ class PositivesToWidth(QuestionDesign):
             return self.expected()[0][1]
         known_items = self._known(drawn, labels)
         if "chosen" not in drawn.state:
-            return self._promised(known_items)
+            return self._forecast(known_items)
         if drawn.state["chosen"] == "fixed":
             return self._more_of_sample(drawn, known_items, _sample(drawn, course))
         left, stakes = self._left(known_items), drawn.state["rounds"]
         made_of = [course.factors(side, left, stakes, at) for at, side in enumerate(self._sides)]
-        return self._until_narrow(pilot.joined(self.known, drawn.table.column("rank").to_numpy(), labels), made_of)
+        return self._until_narrow(pilot.join_known(self.known, drawn.table.column("rank").to_numpy(), labels), made_of)
 
-    def _promised(self, known_items: KnownItems) -> LabelForecast:
+    def _forecast(self, known_items: KnownItems) -> LabelForecast:
         """The cheaper design, if any is feasible."""
         labels = self._forecasts(known_items)
         if min(labels["fixed"], labels["blocks"]) > _BEYOND:

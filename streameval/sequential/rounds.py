@@ -16,12 +16,12 @@ AHEAD = pa.schema({"rank": pa.int64(), "order": pa.float64()})
 NOTHING = DrawnItems(EMPTY, AHEAD.empty_table())
 
 
-def placed(table: pa.Table) -> Placed:
+def places_of(table: pa.Table) -> Placed:
     """Ranks and places of items; of those of a pilot, which have no place, NaN."""
     return Placed(table["rank"].to_numpy(), np.asarray(table["order"].to_numpy(), float))
 
 
-def unplaced(ranks: Int64Array) -> Placed:
+def without_place(ranks: Int64Array) -> Placed:
     """Items of a pilot."""
     return Placed(ranks, np.full(ranks.size, np.nan))
 
@@ -32,9 +32,9 @@ def ahead(drawn: DrawnItems, items: Placed) -> DrawnItems:
     return replace(drawn, ahead=pa.concat_tables([drawn.ahead, table]))
 
 
-def asked(drawn: DrawnItems, size: int | None) -> DrawnItems:
+def next_round(drawn: DrawnItems, size: int | None) -> DrawnItems:
     """Ask for the next `size` items, in their order; for all that there are where it is None."""
-    items = placed(drawn.ahead)
+    items = places_of(drawn.ahead)
     order = np.argsort(items.order, kind="stable")  # NaN last: a pilot is by itself
     now, later = order[:size], np.sort(order[len(order[:size]) :])
     columns = {"rank": items.rank[now], "round": np.full(now.size, drawn.rounds + 1), "order": items.order[now]}

@@ -39,7 +39,7 @@ class ClaimSide:
     needed: float
 
     @staticmethod
-    def of(factor: Int64Array, least: int, blocks: RankBlocks, known_items: KnownItems, needed: float) -> ClaimSide:
+    def plan(factor: Int64Array, least: int, blocks: RankBlocks, known_items: KnownItems, needed: float) -> ClaimSide:
         """The side that Σ factor·label ≥ least; a known item without a label is bad."""
         counts = (factor * blocks.items)[factor > 0].sum()
         side = ClaimSide(abs(factor), factor < 0, 0, needed)
@@ -73,7 +73,7 @@ class Course:
     label: Int8Array
 
     @staticmethod
-    def of(table: pa.Table, labels: Int8Array) -> Course:
+    def from_table(table: pa.Table, labels: Int8Array) -> Course:
         """Put the items that were drawn in order."""
         place = table.column("draw").to_numpy()
         row = np.argsort(place)[np.count_nonzero(place == 0) :]
@@ -117,7 +117,7 @@ class ClaimStanding:
     bets: Sequence[Bet]
 
     @staticmethod
-    def of(sides: Sequence[ClaimSide], paths: Sequence[FloatArray], bets: Sequence[Bet]) -> ClaimStanding:
+    def from_paths(sides: Sequence[ClaimSide], paths: Sequence[FloatArray], bets: Sequence[Bet]) -> ClaimStanding:
         """The side that the labels prove by counting has it, else that which is reached first."""
         end = paths[0].size
         first = [

@@ -54,7 +54,7 @@ def grid(first: int, n_items: int) -> Int64Array:
     return unique(ranks[ranks < n_items], n_items)
 
 
-def fitted(
+def fit(
     known_items: KnownItems, n_items: int, rng: np.random.Generator, bend: float = _BEND, curves: int = CURVES
 ) -> Curves:
     """Draw curves from Laplace's approximation to what the labels say.
@@ -85,13 +85,13 @@ def likely_rates(known_items: KnownItems, blocks: RankBlocks) -> FloatArray:
     Blocks that are taken apart know little each, and are drawn to one half: together they would seem to know that the
     long tail of a list holds many positives.
     """
-    return _rates(fitted(known_items, int(blocks.last[-1]), np.random.default_rng(0)), blocks)
+    return _rates(fit(known_items, int(blocks.last[-1]), np.random.default_rng(0)), blocks)
 
 
 def forecast_rates(known_items: KnownItems, blocks: RankBlocks) -> FloatArray:
     """Give the same, of curves that may turn within an e-fold, as real ones do: a forecast has to hold."""
     rng = np.random.default_rng(0)
-    return _rates(fitted(known_items, int(blocks.last[-1]), rng, _FORECAST_BEND, _FORECAST_CURVES), blocks)
+    return _rates(fit(known_items, int(blocks.last[-1]), rng, _FORECAST_BEND, _FORECAST_CURVES), blocks)
 
 
 def _rates(curves: Curves, blocks: RankBlocks) -> FloatArray:

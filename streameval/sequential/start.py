@@ -44,12 +44,12 @@ class Start:
     labels: Int8Array
 
     @staticmethod
-    def begun(number: int, drawn: DrawnItems, labels: Int8Array, ranks: Int64Array) -> Start:
+    def begin(number: int, drawn: DrawnItems, labels: Int8Array, ranks: Int64Array) -> Start:
         """Fix a sequence, and freeze what is known."""
         return Start(number, drawn.rounds + 1, ranks, np.zeros(ranks.size), np.zeros(ranks.size), labels)
 
     @staticmethod
-    def of(state: Mapping[str, Any]) -> Start | None:
+    def from_state(state: Mapping[str, Any]) -> Start | None:
         """Read what `state` gave; None before there was a draw."""
         if "ranks" not in state:
             return None
@@ -72,8 +72,8 @@ class Start:
         """The claims of this draw, less what the labels that there are now withdraw."""
         is_earlier = drawn.table["round"].to_numpy() < self.first_round
         earlier = drawn.table["rank"].to_numpy()[is_earlier]
-        at_first = pilot.joined(KnownItems(known_items.rank, known_items.at_plan), earlier, self.labels)
-        now = pilot.joined(known_items, earlier, labels[is_earlier])
+        at_first = pilot.join_known(KnownItems(known_items.rank, known_items.at_plan), earlier, self.labels)
+        now = pilot.join_known(known_items, earlier, labels[is_earlier])
         withdrawn = replace(now, planned=at_first.label).withdrawn(1)
         return FixedSequence(self.ranks, at_first, precision, claim * SHARES[self.number], withdrawn)
 
@@ -81,11 +81,11 @@ class Start:
         """Give what was drawn."""
         mine = drawn.table["round"].to_numpy() >= self.first_round
         table = drawn.table.filter(pa.array(mine))
-        return DrawnOrder.of(
+        return DrawnOrder.from_items(
             DrawnItems(table, drawn.ahead, {"levels": self.level.tolist()}), labels[mine], self.ranks.tolist()
         )
 
-    def asking(
+    def begin_round(
         self, drawn: DrawnItems, pool: DrawnOrder, wanted: FloatArray, items: Int64Array, size: int
     ) -> DrawnItems:
         """Ask for the `size` items that come first on the way to a density, and remember how far that was.
@@ -98,7 +98,7 @@ class Start:
         now = np.argsort(enters, kind="stable")[: min(size, int((enters <= 1).sum()))]
         part = float(enters[now[-1]]) if now.size == size else 1.0
         start = replace(self, level=pool.levels.level, density=density.moved(wanted, max(0.0, part)).level)
-        mine = pool.asking(now, drawn.rounds + 1)
+        mine = pool.begin_round(now, drawn.rounds + 1)
         earlier = drawn.table.filter(pa.array(drawn.table["round"].to_numpy() < self.first_round))
         return DrawnItems(pa.concat_tables([earlier, mine.table]).sort_by("rank"), mine.ahead, start.state())
 

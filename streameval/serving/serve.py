@@ -15,7 +15,7 @@ from typing import Any
 from uvicorn import Config, Server
 
 from streameval.errors import InputError, outside_trouble
-from streameval.process.interrupts import heard, held
+from streameval.process.interrupts import heard, hold_interrupts
 from streameval.process.system import open_files
 from streameval.serving.connections import Connections, LimitedProtocol
 from streameval.serving.page_server import application
@@ -73,7 +73,7 @@ def serve(
     )  # fmt: skip
     try:
         watch.start()
-        with suppress(KeyboardInterrupt), held() as arrived:
+        with suppress(KeyboardInterrupt), hold_interrupts() as arrived:
             _Server(config, on_start, arrived).run(sockets=[listening])
         heard.clear()  # it was the way to end: what fails from here on has another reason
     finally:

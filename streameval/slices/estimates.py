@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from streameval.curve import Curve
-from streameval.curve.estimated import YieldEstimate, joined
+from streameval.curve.estimated import YieldEstimate, join
 from streameval.curve.pooling import PooledLabels, odds_of
 from streameval.methods import DrawsAtRandom, method_of
 from streameval.slices.pool import SlicePlan
@@ -45,7 +45,7 @@ def with_list_rates(
             rank, label = part_labels.rank[part_labels.known], part_labels.label[part_labels.known]
             ends, some = np.unique(inside[:, at], return_index=True)
             some, ends = some[ends > 0], ends[ends > 0]
-            curve = replace(curve, estimated=joined(ends, rates[gap[some]], rank, label))
+            curve = replace(curve, estimated=join(ends, rates[gap[some]], rank, label))
         estimated[name] = curve
     return estimated
 
@@ -68,7 +68,7 @@ def list_estimate(
     if np.any((rate < -1e-6) | (rate > 1 + 1e-6)):  # cut to bounds that were widened for wrong labels
         estimate = YieldEstimate(np.concatenate([[0], cutoffs]), np.concatenate([[0.0], sums]))
     else:
-        estimate = joined(cutoffs, np.clip(rate, 0, 1), rank, label)
+        estimate = join(cutoffs, np.clip(rate, 0, 1), rank, label)
     return replace(estimate, weight=_weights(parts, yields, labels, counted))
 
 
@@ -78,7 +78,7 @@ def _whole_pool(parts: Sequence[SlicePlan], labels: Labels) -> PooledLabels:
         method, mask = method_of(part.plan), labels.known[part.rows]
         if isinstance(method, DrawsAtRandom):
             odds[part.rows] = odds_of(method.weights(part.plan), mask)
-    return PooledLabels.of(labels.rank, labels.label, odds)
+    return PooledLabels.from_labels(labels.rank, labels.label, odds)
 
 
 def _weights(

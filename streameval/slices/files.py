@@ -77,7 +77,7 @@ def slice_tables(slices: Sequence[SliceResult]) -> dict[str, pa.Table]:
     """Tables of the three files, by name; none without slices."""
     if not slices:
         return {}
-    parts = ([_named(result.name, table) for result, table in zip(slices, tables, strict=True)] for tables in (
+    parts = ([_name_table(result.name, table) for result, table in zip(slices, tables, strict=True)] for tables in (
         [result.curve.envelope_table for result in slices],
         [result.curve_table for result in slices],
         [result.metrics for result in slices],
@@ -88,7 +88,7 @@ def slice_tables(slices: Sequence[SliceResult]) -> dict[str, pa.Table]:
     }
 
 
-def _named(name: str, table: pa.Table) -> pa.Table:
+def _name_table(name: str, table: pa.Table) -> pa.Table:
     plain = table.replace_schema_metadata(None)
     return plain.add_column(0, "slice", pa.array([name] * plain.num_rows, pa.string()))
 

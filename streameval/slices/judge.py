@@ -25,7 +25,7 @@ from streameval.types import Plan
 from streameval.typing import Int8Array, Int64Array, UInt8Array
 
 
-def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = silent) -> Plan:
+def count_classes(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = silent) -> Plan:
     """Count a judge's classes in every block of a plan, and look up those of the planned ranks.
 
     By score, classes are slices of the list: how many of each are among the first r items is counted at the end of

@@ -12,12 +12,12 @@ from streameval.curve import Curve
 from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
-from streameval.methods import Method, changed, grid_of, own_parameters
+from streameval.methods import Method, change_parameters, grid_of, own_parameters
 from streameval.methods.stages import refuse_stages
 from streameval.metrics.bounded import metrics
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
-from streameval.rankings.stored_order import located
+from streameval.rankings.stored_order import describe_place
 from streameval.slices.files import SliceResult
 from streameval.slices.pool import (
     budgets,
@@ -55,7 +55,7 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
 
     refuse_stages(method, "slices", ("batches", "later", "adaptive", "sample"))
     if method.confidence is None:  # its default would be that of every slice, and not of all together
-        method = changed(method, confidence=CONFIDENCE)
+        method = change_parameters(method, confidence=CONFIDENCE)
     description = ranking.description()
     scored = description.get("score") is not None
     with temporary_folder("streameval-work") as folder:
@@ -76,7 +76,9 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         ["cutoff"] * len(slices.names) + ["item"] * len(items[0]),
     )
     remembered = {"by": by, "slices": notes}
-    return Plan(method.name, parameters, ranking.n_items, seed, table, description, remembered, located(ranking), marks)
+    return Plan(
+        method.name, parameters, ranking.n_items, seed, table, description, remembered, describe_place(ranking), marks
+    )
 
 
 def _plans(method: Method, slices: Slices, seed: int) -> list[Plan]:
@@ -91,7 +93,7 @@ def _plans(method: Method, slices: Slices, seed: int) -> list[Plan]:
         by_slice = [
             {**parameters, "confidence": slice_confidence(method.confidence, len(sizes))} for parameters in by_slice
         ]
-    methods = [changed(method, **parameters) for parameters in by_slice]
+    methods = [change_parameters(method, **parameters) for parameters in by_slice]
     return [_plan(*each, seed) for each in zip(methods, sizes, slices.names, strict=True)]
 
 

@@ -187,7 +187,7 @@ def pool_bounds(plan: Plan, curves: Mapping[str, Curve], labels: Labels, label_e
         labels: Of the whole plan, which is by slices; `curves` are those of all slices, by name.
         label_error: Where it is not 0, a label is not the truth of its item, and only the slices' bounds are used.
     """
-    cutoffs, inside = counted(plan, list(curves))
+    cutoffs, inside = counts_of_slices(plan, list(curves))
     bounds = [curve.envelope.at(inside[:, at]) for at, curve in enumerate(curves.values())]
     lower, upper = (np.sum([ends[side] for ends in bounds], axis=0) for side in (0, 1))
     points = Points(cutoffs, lower, upper)
@@ -203,7 +203,7 @@ def pool_bounds(plan: Plan, curves: Mapping[str, Curve], labels: Labels, label_e
     return Curve(plan.n_items, envelope, cutoffs, claim, diagnostics, findings=_findings(curves))
 
 
-def counted(plan: Plan, names: Sequence[str]) -> tuple[Int64Array, Int64Array]:
+def counts_of_slices(plan: Plan, names: Sequence[str]) -> tuple[Int64Array, Int64Array]:
     """Ranks of the list at which every slice was counted, and the counts, shape (ranks, slices)."""
     if plan.marks is None:
         raise StudyError("a plan by slices has lost its slice_counts.parquet", "restore it")

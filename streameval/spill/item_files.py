@@ -40,7 +40,7 @@ class ItemSpill(ExitStack):
                 columns = {str(i): np.ascontiguousarray(word[first:end]) for i, word in enumerate(words)}
                 items.add(np.array([0, end - first]), columns, table.slice(first, end - first))
 
-    def sorted(self, file: int, limit: float) -> Iterator[pa.Table]:
+    def sort(self, file: int, limit: float) -> Iterator[pa.Table]:
         """Items of one interval in rank order, in pieces of about `limit` bytes; the file is removed afterwards.
 
         Every piece reads the file once: the items of its ranks are picked out of it and sorted.

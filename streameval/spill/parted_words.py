@@ -62,7 +62,7 @@ class KeyRanges:
     keys: ClassVar[str] = "whole"
 
     @staticmethod
-    def of(sample: UInt64Array, n_items: int, most_rows: int, shift: int = 0) -> KeyRanges:
+    def from_keys(sample: UInt64Array, n_items: int, most_rows: int, shift: int = 0) -> KeyRanges:
         """Make ranges from some keys: of up to `most_rows` items, if the others are like them.
 
         The smallest and the largest key, where they differ, are in different ranges. A bin that is as long by itself is
@@ -136,7 +136,7 @@ class Parted:
             if pile.size <= most_rows or pile.one_key:
                 yield pile
             else:
-                yield from pile.parted(most_rows).piles(most_rows)
+                yield from pile.part_again(most_rows).piles(most_rows)
 
 
 def _together(facts: UInt64Array, others: UInt64Array) -> UInt64Array:
@@ -199,14 +199,14 @@ class Pile:
                 counts = np.bincount(places, minlength=1 << 17) + (counts if counts.size else 0)
         return np.cumsum(counts)
 
-    def parted(self, most_rows: int) -> Parted:
+    def part_again(self, most_rows: int) -> Parted:
         """Part it again. Its smallest and largest key come into different ranges, so none stays as it was."""
         step, shift = max(1, self.size >> 16), self.of.ranges.shift
         ends = np.array([self.low, self.high], np.uint64)
         pieces = self.of.kept.pieces(self.number)
         some = [piece.column("words")[::step].astype(np.uint64) for piece in pieces]
         sample = np.concatenate([ends, *some]) >> np.uint64(1) << np.uint64(shift) | self.top
-        ranges = KeyRanges.of(sample, self.size, most_rows, shift)
+        ranges = KeyRanges.from_keys(sample, self.size, most_rows, shift)
         parts = Parted(ranges, self.of.spill)
         for piece in self.of.kept.pieces(self.number):
             words, bins = piece.column("words"), piece.column("bins")

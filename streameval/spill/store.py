@@ -56,12 +56,12 @@ class ScratchFile:
     def reserve(self, size: int) -> None:
         """Have room for so many bytes."""
         with self._outside():
-            reserve(self._opened(), size)
+            reserve(self._open(), size)
 
     def append(self, content: memoryview) -> int:
         """Write bytes; returns where they begin."""
         with self._lock:
-            file, begin = self._opened(), self._end
+            file, begin = self._open(), self._end
             self._end += content.nbytes
         with self._outside():
             write_at(file.fileno(), content.cast("B"), begin)
@@ -69,9 +69,9 @@ class ScratchFile:
 
     def read(self, begin: int, size: int) -> bytes:
         """Read `size` bytes that were written at a place."""
-        return read_at(self._opened().fileno(), size, begin)
+        return read_at(self._open().fileno(), size, begin)
 
-    def _opened(self) -> FileIO:
+    def _open(self) -> FileIO:
         if self._file is None:
             self._file = FileIO(self._path, "w+b")
         return self._file

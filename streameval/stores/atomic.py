@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError, OutsideError, StreamevalError, outside_trouble
-from streameval.process.interrupts import held
+from streameval.process.interrupts import hold_interrupts
 from streameval.process.system import sync
 from streameval.stores import checksum
 from streameval.stores.temporary import temporary_folder
@@ -183,7 +183,7 @@ def _move(folder: Path, path: Path) -> None:
 
 def _replace(folder: Path, path: Path, former: Collection[str]) -> None:
     """Put a folder in the place of one that holds what is known; killed in between, neither is there."""
-    with temporary_folder(path.name, path.parent) as room, held():
+    with temporary_folder(path.name, path.parent) as room, hold_interrupts():
         aside = room / "former"
         os.replace(path, aside)
         try:

@@ -40,11 +40,11 @@ class FolderClaim:
 
     def put(self) -> None:
         """Put the object that others see."""
-        put(_begun(self.place, self.run), json.dumps(own_mark()).encode())
+        put(_read_mark(self.place, self.run), json.dumps(own_mark()).encode())
 
     def refuse_lost(self) -> None:
         """Raise an `OutsideError` where somebody has removed the claim: another run may be at work since."""
-        begun = _begun(self.place, self.run)
+        begun = _read_mark(self.place, self.run)
         if get(begun) is None:
             raise OutsideError(f"{begun}: was removed while this run wrote there", "run the same command again")
 
@@ -90,7 +90,9 @@ def _wait_for_others(claim: FolderClaim) -> None:
     """Wait until no other run is there; an `OutsideError` where one with a smaller id is, or one that does not end."""
     pause = trouble.FIRST_PAUSE
     for left in reversed(range(_LOOKS)):
-        others = {run: mark for run, mark in _claims(claim.place).items() if run != claim.run and not _ended(run, mark)}
+        others = {
+            run: mark for run, mark in _claims(claim.place).items() if run != claim.run and not _is_over(run, mark)
+        }
         if not others:
             return
         first = min(others)
@@ -110,7 +112,7 @@ def _busy(place: str, run: str, mark: dict[str, str] | None) -> OutsideError:
 
 def ended_runs(place: str) -> list[str]:
     """Ids of runs that left something and are known to have ended."""
-    return [run for run, mark in _claims(place).items() if _ended(run, mark)]
+    return [run for run, mark in _claims(place).items() if _is_over(run, mark)]
 
 
 def runs_in(names: Iterable[str]) -> set[str]:
@@ -120,7 +122,7 @@ def runs_in(names: Iterable[str]) -> set[str]:
 
 def remove_unfinished(place: str, run: str) -> None:
     """Remove what a run has sent, and then its claim."""
-    begun = _begun(place, run)
+    begun = _read_mark(place, run)
     paths = [path for path in walk(place) if path.startswith(f"{place}/_unfinished-{run}-")]
     for path in sorted(paths, key=lambda path: path == begun):
         remove(path)
@@ -132,16 +134,16 @@ def _claims(place: str) -> dict[str, dict[str, str] | None]:
     for run in sorted(runs_in(path.removeprefix(f"{place}/") for path in walk(place))):
         mark = None
         with suppress(ValueError):
-            mark = json.loads(get(_begun(place, run)) or b"null")
+            mark = json.loads(get(_read_mark(place, run)) or b"null")
         marks[run] = mark if isinstance(mark, dict) else None
     return marks
 
 
-def _begun(place: str, run: str) -> str:
+def _read_mark(place: str, run: str) -> str:
     return f"{place}/_unfinished-{run}-begun"
 
 
-def _ended(run: str, mark: dict[str, str] | None) -> bool:
+def _is_over(run: str, mark: dict[str, str] | None) -> bool:
     if mark is None or run in _at_work:
         return False
     own_process = own_mark()

@@ -80,7 +80,7 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
     if key in mine:
         yield
         return
-    handle = _held(folder)
+    handle = _hold(folder)
     try:
         mine.add(key)
         yield
@@ -108,10 +108,10 @@ def remove_empty(folder: Path) -> None:
             os.rmdir(folder)
 
 
-def _held(folder: Path) -> int:
+def _hold(folder: Path) -> int:
     """Handle of the lock, once no other process holds it; whoever held it may have removed it with its folder."""
     while True:
-        handle = _opened(folder)
+        handle = _open(folder)
         try:
             _wait(handle, folder)
             if os.path.samestat(os.fstat(handle), os.stat(folder / NAME)):
@@ -124,7 +124,7 @@ def _held(folder: Path) -> int:
         os.close(handle)
 
 
-def _opened(folder: Path) -> int:
+def _open(folder: Path) -> int:
     try:
         return os.open(folder / NAME, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError as error:

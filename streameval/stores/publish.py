@@ -173,7 +173,7 @@ def _publish(place: str, last: str, manifest: bytes, names: Collection[str]) -> 
 def _refuse_changed(place: str, last: str, former: bytes | None) -> None:
     if get(f"{place}/{last}") != former:
         raise OutsideError(f"{place}: {_MEANWHILE[0]}", _MEANWHILE[1])
-    refuse_taken(place, known(last, former))
+    refuse_taken(place, names_of_set(last, former))
 
 
 def refuse_taken(place: str, allowed: Collection[str]) -> None:
@@ -220,7 +220,7 @@ def names_in(place: str) -> set[str]:
     return {path.removeprefix(f"{place}/") for path in walk(place)}
 
 
-def known(last: str, manifest: bytes | None) -> set[str]:
+def names_of_set(last: str, manifest: bytes | None) -> set[str]:
     """Names of a set: its manifest, what that lists, and what it replaces and may not have removed yet."""
     return {last, *listed(manifest), *replaced(manifest)} if manifest else set()
 

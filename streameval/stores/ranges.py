@@ -18,7 +18,7 @@ def join(ranges: Sequence[Range], gap: int) -> list[Range]:
     >>> join([(0, 10), (12, 8), (90, 10)], 4)
     [(0, 20), (90, 10)]
     """
-    return [(at, size) for at, size in _joined(ranges, gap)[0]]
+    return [(at, size) for at, size in _join(ranges, gap)[0]]
 
 
 def blocks(ranges: Int64Array, gap: int) -> tuple[Int64Array, Int64Array]:
@@ -32,7 +32,7 @@ def blocks(ranges: Int64Array, gap: int) -> tuple[Int64Array, Int64Array]:
     ([[0, 20], [90, 10]], [20, 0, 12])
     """
     if len(ranges) <= _FEW:  # a dozen calls of numpy would take longer than to read them
-        few, at_once = _joined(ranges.tolist(), gap)
+        few, at_once = _join(ranges.tolist(), gap)
         return np.array(few, np.int64).reshape(-1, 2), np.array(at_once, np.int64)
     order = ranges[:, 0].argsort(kind="stable")
     at, size = ranges[order].T
@@ -48,7 +48,7 @@ def blocks(ranges: Int64Array, gap: int) -> tuple[Int64Array, Int64Array]:
     return np.stack([begin, sizes], axis=1), places
 
 
-def _joined(ranges: Sequence[Sequence[int]], gap: int) -> tuple[list[list[int]], list[int]]:
+def _join(ranges: Sequence[Sequence[int]], gap: int) -> tuple[list[list[int]], list[int]]:
     """Give what `blocks` gives, one range after another."""
     joined, places, before = list[list[int]](), [0] * len(ranges), 0
     for i in sorted(range(len(ranges)), key=lambda i: ranges[i][0]):

@@ -34,7 +34,7 @@ def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) ->
     """
     place = os.fspath(parent) if parent is not None else _systems()
     remove_left(name, place)
-    path, handle = _made(name, place)
+    path, handle = _make(name, place)
     try:
         yield Path(path)
     finally:
@@ -67,7 +67,7 @@ def _systems() -> str:
         ) from error
 
 
-def _made(name: str, place: str) -> tuple[str, int | None]:
+def _make(name: str, place: str) -> tuple[str, int | None]:
     """Make a folder and lock it; once more, where it was removed before it was locked."""
     while True:
         path = tempfile.mkdtemp(prefix=f".{name}.", suffix=_ENDING, dir=place)

@@ -70,7 +70,7 @@ def remove(path: str) -> None:
 
 
 @contextmanager
-def copied(source: Any) -> Iterator[Any]:
+def local_copy(source: Any) -> Iterator[Any]:
     """Copy a source that lies on an object store to this machine for a while; any other is taken as it is.
 
     Yields:

@@ -74,7 +74,7 @@ def with_retries(path: str, call: Callable[[], T]) -> T:
 def store_error(where: str, error: Exception) -> StreamevalError | None:
     """Our error for a store's, as another library reports it after its own tries; None where it is no such error."""
     if _NO_ROLE.search(str(error)):
-        return _denied(where)
+        return _denial(where)
     text = _without_names(error)
     os_error = isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
     refused = _refusal(where, error, text) if os_error else None
@@ -101,14 +101,14 @@ def _refusal(path: str, error: Exception, text: str) -> InputError | None:
     if _ELSEWHERE.search(text):
         return InputError(f"{path}: the bucket lies in another region", "set AWS_REGION to the bucket's own")
     if _DENIED.search(text):
-        return _denied(path)
+        return _denial(path)
     if _PERMANENT.search(text):
         hint = "is AWS_REGION that of the bucket?" if "HTTP status 400" in text else None
         return InputError(f"{path}: the store refuses the request ({_reason(error, text)})", hint)
     return None
 
 
-def _denied(path: str) -> InputError:
+def _denial(path: str) -> InputError:
     if path.startswith(("http://", "https://")):
         return InputError(f"{path}: its server denies access", "copy the file, or give a link that needs no login")
     return InputError(

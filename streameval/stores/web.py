@@ -54,7 +54,7 @@ class WebFiles:
         from pyarrow.fs import FileInfo, FileSelector, FileType
 
         if isinstance(what, FileSelector):
-            return self.below(what.base_dir)
+            return self.files_below(what.base_dir)
         if "/" not in what.strip("/"):
             return FileInfo(what, FileType.Directory)
         try:
@@ -62,7 +62,7 @@ class WebFiles:
         except FileNotFoundError:
             return FileInfo(what, FileType.NotFound)
 
-    def below(self, key: str) -> list[Any]:
+    def files_below(self, key: str) -> list[Any]:
         """Files below a folder: an `InputError`, since no web server tells."""
         raise InputError(f"{self.url(key)}: a web server does not list its files", "name each of them")
 
@@ -112,9 +112,9 @@ class HuggingFace(WebFiles):
             return FileInfo(what, FileType.Directory)
         info = super().get_file_info(what)
         missing = not isinstance(info, list) and info.type == FileType.NotFound
-        return FileInfo(what, FileType.Directory) if missing and self.below(what) else info
+        return FileInfo(what, FileType.Directory) if missing and self.files_below(what) else info
 
-    def below(self, key: str) -> list[Any]:
+    def files_below(self, key: str) -> list[Any]:
         """Files below a folder, however many pages list them."""
         from pyarrow.fs import FileInfo, FileType
 

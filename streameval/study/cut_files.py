@@ -30,9 +30,9 @@ from streameval.stores.publish import (
     clear,
     foreign,
     joined,
-    known,
     listed,
     names_in,
+    names_of_set,
     refuse_taken,
     staged,
     write_parts,
@@ -189,7 +189,7 @@ def write_items(cut: Cut, target: Target, in_memory: Any, progress: Progress) ->
         return there
     former = _earlier_manifest(cut, target, former)
     ranking = open_planned(cut.plan, in_memory)
-    memory = RankingOptions.of(cut.plan).memory * 1e9
+    memory = RankingOptions.from_plan(cut.plan).memory * 1e9
     with read_from_copies(cut.plan), _fill(target, former) as (room, finished, named):
         items = read_top(ranking, cut.rank, target.order, room, memory)
         sizes: list[int] = []
@@ -229,7 +229,7 @@ def _fill(target: Target, former: bytes | None) -> Iterator[tuple[Path, Callable
         with staged(target.place, MANIFEST, former) as sender:
             yield sender.room, sender.send, sender.named
     else:
-        with atomic.folder(Path(target.place), known(MANIFEST, former)) as temporary:
+        with atomic.folder(Path(target.place), names_of_set(MANIFEST, former)) as temporary:
             yield temporary, lambda name: None, lambda name: name
 
 
@@ -242,7 +242,7 @@ def already_written(cut: Cut, target: Target, manifest: bytes | None) -> Written
     if any(facts.get(key) != value for key, value in mine.items()):
         return None
     names = _names(target)
-    if not names >= {*files} or foreign(names, known(MANIFEST, manifest)):
+    if not names >= {*files} or foreign(names, names_of_set(MANIFEST, manifest)):
         return None
     columns, size = tuple(facts.get("columns", ())), int(facts.get("bytes", 0))
     return Written(target.folder, tuple(files), cut.rank, columns, size, True)
@@ -259,9 +259,9 @@ def _earlier_manifest(cut: Cut, target: Target, manifest: bytes | None) -> bytes
     """
     ours = manifest if _is_own(cut, target, manifest) else None
     if target.remote:
-        refuse_taken(target.place, known(MANIFEST, ours))
+        refuse_taken(target.place, names_of_set(MANIFEST, ours))
     else:
-        atomic.refuse_taken(Path(target.place), known(MANIFEST, ours))
+        atomic.refuse_taken(Path(target.place), names_of_set(MANIFEST, ours))
     return ours
 
 

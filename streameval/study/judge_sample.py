@@ -23,7 +23,7 @@ from streameval.labelling.reading import read_votes
 from streameval.labelling.votes import Votes
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
-from streameval.stores.transfer import copied
+from streameval.stores.transfer import local_copy
 from streameval.study import Study
 from streameval.study.tasks import first_judged, task_numbers
 from streameval.types import Plan
@@ -66,7 +66,7 @@ def read_answers(folder: Study, plan: Plan, sources: Sequence[Any], columns: Lab
     sample = view(plan)
     answers = np.full(sample.ranks.size, np.nan)
     for source in sources:
-        with copied(source) as place:
+        with local_copy(source) as place:
             votes = read_votes(place, sample, items, columns)
         _refuse_strangers(votes)
         table = votes.table.filter(pa.array([state == "answer" for state in votes.table.column("state").to_pylist()]))

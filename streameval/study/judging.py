@@ -17,9 +17,9 @@ from streameval.labelling.answers import suggestion
 from streameval.labelling.options import Judging
 from streameval.labelling.sources import Twice, answers_by_hand, given_twice, nameless
 from streameval.labelling.tally import Tallied, tally, with_unlisted
-from streameval.methods import Method, changed, method_of
+from streameval.methods import Method, change_parameters, method_of
 from streameval.slices.estimates import list_estimate, with_list_rates
-from streameval.slices.pool import counted, pool_bounds, slice_confidence, slice_plans
+from streameval.slices.pool import counts_of_slices, pool_bounds, slice_confidence, slice_plans
 from streameval.stores.own_files import UNUSABLE, unusable
 from streameval.study import Study
 from streameval.study.vote_store import Given, rows_of, told_apart
@@ -115,7 +115,7 @@ def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
 def whole_curve(plan: Plan, labels: Labels, label_error: float, slices: Mapping[str, Curve]) -> Curve:
     """Curve of the whole list, from those of its slices where it has any."""
     if slices:
-        estimated = list_estimate(slice_plans(plan), slices, labels, counted(plan, list(slices)))
+        estimated = list_estimate(slice_plans(plan), slices, labels, counts_of_slices(plan, list(slices)))
         return replace(pool_bounds(plan, slices, labels, label_error), estimated=estimated)
     return _curve(plan, labels, label_error, method_of(plan).level)
 
@@ -127,14 +127,14 @@ def slice_curves(plan: Plan, labels: Labels, label_error: float = 0.0) -> dict[s
     parts = slice_plans(plan)
     level = slice_confidence(method_of(plan).level or CONFIDENCE, len(parts))
     curves = {part.name: _curve(part.plan, part.labels(labels), label_error, level) for part in parts}
-    return with_list_rates(parts, curves, labels, counted(plan, list(curves)))
+    return with_list_rates(parts, curves, labels, counts_of_slices(plan, list(curves)))
 
 
 def sharing(method: Method, label_error: float) -> Method:
     """Give the method that bounds what people would say, for `widen`: half of δ is kept for their errors."""
     if label_error == 0 or method.level is None:
         return method
-    return changed(method, confidence=1 - (1 - method.level) / 2)
+    return change_parameters(method, confidence=1 - (1 - method.level) / 2)
 
 
 def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | None) -> Curve:

@@ -56,9 +56,9 @@ class KnownLabels:
     @contextmanager
     def at_hand(self) -> Iterator[KnownLabels]:
         """Copy a source that lies on an object store to this machine, once for all that is read of it."""
-        from streameval.stores.transfer import copied
+        from streameval.stores.transfer import local_copy
 
-        with copied(self.source) as place:
+        with local_copy(self.source) as place:
             yield self if place is self.source else replace(self, source=place, origin=self.source)
 
     @property

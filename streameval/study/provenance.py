@@ -115,7 +115,7 @@ def evaluate_commands(tables: Sequence[Mapping[str, Any]], summary: Mapping[str,
 def plan_command(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan") -> str:
     """Command that plans the ranking of a plan, by its slices if it has any."""
     source = plan.read_from or [IN_MEMORY]
-    ranking_options = RankingOptions.of(plan)
+    ranking_options = RankingOptions.from_plan(plan)
     values = {
         option.name: getattr(ranking_options, option.name)
         for option in fields(ranking_options)

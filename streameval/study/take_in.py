@@ -24,7 +24,7 @@ from streameval.labelling.sources import check_preferred
 from streameval.labelling.tally import Tallied
 from streameval.labelling.votes import Votes
 from streameval.parquet.own_tables import read_table
-from streameval.stores.transfer import copied
+from streameval.stores.transfer import local_copy
 from streameval.study import Study
 from streameval.study.judging import doubts, tally_stored
 from streameval.study.tasks import kept_question
@@ -128,7 +128,7 @@ def _read(sources: Sequence[Any], plan: Plan, items: Items | None, columns: Labe
     """Read label tables, those on object stores from a copy under their own name."""
     read = []
     for source in sources:
-        with copied(source) as place:
+        with local_copy(source) as place:
             votes = read_votes(place, plan, items, columns)
         read.append(votes.from_origin(source) if place is not source else votes)
     return read

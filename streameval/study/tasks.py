@@ -332,9 +332,9 @@ def make_tasks(
     more = [extra.repeats(shown, options.repeats)]
     if options.controls is not None:
         from streameval.labelling.controls import read_controls
-        from streameval.stores.transfer import copied
+        from streameval.stores.transfer import local_copy
 
-        with copied(options.controls) as place:
+        with local_copy(options.controls) as place:
             more.append(extra.controls(read_controls(place, names, table.schema, plan.key_columns)))
     tasks = _mix_in(shown.drop_columns(["rank"]), [extra for extra in more if extra.num_rows], plan.seed)
     study = pa.array([plan.plan_id] * tasks.num_rows, pa.string())

@@ -21,7 +21,7 @@ def printable(text: str) -> str:
     return "".join(_escape(char) if unicodedata.category(char) in _ESCAPED else char for char in text)
 
 
-def escaped(value: object) -> str:
+def escape(value: object) -> str:
     """Write any value for HTML: as text that is neither markup nor a control character."""
     return html.escape(printable(str(value)))
 

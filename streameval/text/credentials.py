@@ -21,16 +21,16 @@ _PIECES = re.compile(r"[\s:@/?#&;=]+")
 _SHORTEST = 3  # a piece of fewer letters would hide every such letter of a message
 
 
-def masked(text: str) -> str:
+def mask(text: str) -> str:
     """Hide what may be secret in the addresses of a text: all before the @, and every value after the question mark.
 
     Of s3://bucket/a@b the @ is part of the path, unless a colon or another @ before the path tells of a password.
 
-    >>> masked("postgresql://me:secret@host/db?sslpassword=x&a=1#SELECT rank, label FROM t")
+    >>> mask("postgresql://me:secret@host/db?sslpassword=x&a=1#SELECT rank, label FROM t")
     'postgresql://***@host/db?sslpassword=***&a=***#SELECT rank, label FROM t'
-    >>> masked("s3://bucket/a@b.parquet: no such file")
+    >>> mask("s3://bucket/a@b.parquet: no such file")
     's3://bucket/a@b.parquet: no such file'
-    >>> masked("delta:/lake/table@3: no such version")
+    >>> mask("delta:/lake/table@3: no such version")
     'delta:/lake/table@3: no such version'
     """
     if "=" not in text and ":/" not in text:
@@ -46,16 +46,16 @@ def masked_source(source: str) -> str:
     """
     match = _ADDRESS.search(source)
     if match is None:
-        return masked(source)
+        return mask(source)
     body = source[match.start(2) :]
     hidden = _HIDDEN + "@" if (end := _login_end(match[1], body)) else ""
-    return masked(source[: match.start(2)] + hidden + body[end:])
+    return mask(source[: match.start(2)] + hidden + body[end:])
 
 
 def masked_values(value: Any) -> Any:
     """Hide the same in every text of JSON values."""
     if isinstance(value, str):
-        return masked(value)
+        return mask(value)
     if isinstance(value, dict):
         return {key: masked_values(item) for key, item in value.items()}
     return [masked_values(item) for item in value] if isinstance(value, list | tuple) else value
@@ -76,7 +76,7 @@ def without_secrets(text: str, sources: Iterable[str]) -> str:
         scheme = rf"(\b{re.escape(source.partition(':')[0])}\b)"  # no part of it is secret
         for secret in sorted(_secrets(source), key=len, reverse=True):
             text = re.sub(f"{scheme}|{re.escape(secret)}", lambda address: address[1] or _HIDDEN, text)
-    return masked(text)
+    return mask(text)
 
 
 def _mask_address(match: re.Match[str]) -> str:

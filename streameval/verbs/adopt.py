@@ -30,8 +30,8 @@ from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
 from streameval.reporting.next_step import make_results
-from streameval.rows.options import RankingOptions, described
-from streameval.stores.transfer import copied
+from streameval.rows.options import RankingOptions, take_ranking_options
+from streameval.stores.transfer import local_copy
 from streameval.study.known_labels import KnownLabels
 from streameval.text import short
 from streameval.types import Plan
@@ -87,7 +87,7 @@ def adopt(
             said.
         StudyError: The folder holds a different plan, of which something was made.
     """
-    ranking_options = described(options, raw_options)
+    ranking_options = take_ranking_options(options, raw_options)
     size, columns = split((Draw, LabelColumns), raw_options, "adopt")
     columns = replace(columns, key=",".join(ranking_options.key) or None)
     value = DrawValue.parse(drawn)
@@ -243,7 +243,7 @@ def _strata_of_ranges(strata: Strata, rows: DrawnRows) -> Strata:
 
 def _ranges(source: Any, column: str, n_items: int) -> tuple[Int64Array, FloatArray]:
     """Read ranges of ranks, to N, with a number each."""
-    with copied(source) as place:
+    with local_copy(source) as place:
         last, value = read_columns(place, ("last_rank", column))
     if np.any(last != np.floor(last)) or np.any(np.diff(last, prepend=0) <= 0) or last[-1] != n_items:
         raise InputError(f"last_rank has to increase to {n_items:,}, the last rank", "one row for each range of ranks")

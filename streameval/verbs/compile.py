@@ -46,7 +46,7 @@ def compile(*, progress: Progress = silent) -> Compiled:
         InputError: NUMBA_DISABLE_JIT has everything run as plain Python.
         OutsideError: None of these folders can be written to.
     """
-    from streameval.kernels.ahead import compile_listed, folder, listed
+    from streameval.kernels.ahead import compile_listed, folder, list_signatures
     from streameval.kernels.compile import switched_off
 
     if switched_off():
@@ -56,7 +56,7 @@ def compile(*, progress: Progress = silent) -> Compiled:
     if place is None:
         hint = "set NUMBA_CACHE_DIR to a folder that can be written to"
         raise OutsideError("there is nowhere to keep machine code", hint)
-    return Compiled(len(listed()), compile_listed(progress), place)
+    return Compiled(len(list_signatures()), compile_listed(progress), place)
 
 
 def printed(compiled: Compiled, **_: Any) -> Printed:

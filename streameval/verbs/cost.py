@@ -21,7 +21,7 @@ from streameval.questions.comparing import Comparing
 from streameval.rankings import open_ranking
 from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.text import Columns, Paragraph
-from streameval.rows.options import RankingOptions, described
+from streameval.rows.options import RankingOptions, take_ranking_options
 from streameval.text.options import flag
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def cost(
         raise InputError(f"{words[0]} is a number of items, not a list", f"cost --items {words[0]}")
     counted = ranking if items is None else items
     price_of(0, price_per_label)
-    ranking_options = described(options, parameters)
+    ranking_options = take_ranking_options(options, parameters)
     raw_options = {key: value for key, value in {"method": method, **parameters}.items() if value is not None}
     if sample_size is not None and (other := [name for name in ("questions", "against") if name in raw_options]):
         what = f"--sample-size says what a sample is worth for a curve, and {flag(other[0])} is no question of a curve"

@@ -22,7 +22,7 @@ from streameval.printed import Printed, Record
 from streameval.progress import Progress, silent
 from streameval.rankings.forecasts import forecast_exact
 from streameval.rehearsal import Rehearsal
-from streameval.rows.options import RankingOptions, described
+from streameval.rows.options import RankingOptions, take_ranking_options
 from streameval.scans.jobs import Engine
 from streameval.study.label_tables import forecast_labels
 from streameval.text import number_of
@@ -134,7 +134,7 @@ def exact(
     Raises:
         InputError: A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
     """
-    options = described(options, many)
+    options = take_ranking_options(options, many)
     meaning = make_own(LabelMeaning, many)
     if per is not None or many:
         many |= meaning.as_named()
@@ -178,7 +178,7 @@ def rehearsal(
     **raw_options: Any,
 ) -> Rehearsal:
     """Forecast what would be read, from footers."""
-    options = described(None, raw_options)
+    options = take_ranking_options(None, raw_options)
     _ = make_own(LabelMeaning, raw_options)
     if any(field.name in raw_options for field in fields(PerRanking)):
         raise InputError("--per does not go with --dry-run", "leave it out")

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError, check_price
-from streameval.judges.classes import answered, asked_judge, awaits_judge, counts_of
+from streameval.judges.classes import asked_judge, awaits_judge, counts_of, with_answers
 from streameval.kinds import answering
 from streameval.labelling.options import AnswerColumns, LabelColumns
 from streameval.labelling.readers import place_of
@@ -150,7 +150,7 @@ def _frozen(folder: Study, plan: Plan, judged: FloatArray, answer_sources: Mappi
                          "fewer "
                          "than half, and none can be added once the answers are frozen",
                          "give all of its answers at once; judge takes several files")  # fmt: skip
-    frozen = answered(plan, method.reserve(plan)[0], codes, judged).with_notes(grown_from=list(plan.study_ids))
+    frozen = with_answers(plan, method.reserve(plan)[0], codes, judged).with_notes(grown_from=list(plan.study_ids))
     frozen = replace(frozen, location={**frozen.location, "judge_answers": answer_sources})
     folder.grow_plan(frozen)
     return frozen

@@ -23,7 +23,7 @@ from streameval.progress import Progress, silent
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing
 from streameval.rehearsal import Rehearsal
-from streameval.rows.options import RankingOptions, described
+from streameval.rows.options import RankingOptions, take_ranking_options
 from streameval.study import Study
 from streameval.study.plan_files import file_names
 from streameval.text.options import flag
@@ -94,7 +94,7 @@ def plan(
         OutsideError: Another command has planned this study otherwise meanwhile: it was told that its plan
             is there.
     """
-    ranking_options = described(options, parameters)
+    ranking_options = take_ranking_options(options, parameters)
     raw_options = _typed_options(method, by, parameters)
     ranking = None if isinstance(ranking, list | tuple) and not ranking and "questions" in raw_options else ranking
     with told_of_source(Path(os.path.abspath(study)) / LIST_COPY, ranking):
@@ -118,7 +118,7 @@ def rehearsal(
     **parameters: Any,
 ) -> Rehearsal:
     """Say what `select` would read for a plan, and how many of its items have a label already."""
-    options = described(None, parameters)
+    options = take_ranking_options(None, parameters)
     raw_options = _typed_options(method, by, parameters)
     kind = kind_for("plan", raw_options)
     if kind.no_rehearsal:

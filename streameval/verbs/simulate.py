@@ -32,7 +32,7 @@ from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.simulation import kind_of as picture_kind
 from streameval.reporting.simulation import save_figure
 from streameval.reporting.text import Columns, Paragraph
-from streameval.rows.options import RankingOptions, described
+from streameval.rows.options import RankingOptions, take_ranking_options
 from streameval.stores.atomic import Existing, refuse_needless
 from streameval.typing import Int8Array, UInt8Array
 
@@ -86,7 +86,7 @@ def simulate(
     if replicates < 1:
         raise InputError(f"--replicates is {replicates}, below 1")
     refuse_alpha_with_budget(parameters)
-    settings, meaning = described(options, parameters), make_own(LabelMeaning, parameters)
+    settings, meaning = take_ranking_options(options, parameters), make_own(LabelMeaning, parameters)
     shared = {key: value for key, value in parameters.items() if value is not None}
     chosen = [variant for value in chosen_methods(method, shared) for variant in _variants(value)]
     with for_a_while(ranking, settings) as source:

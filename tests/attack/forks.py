@@ -170,7 +170,7 @@ def import_all() -> None:
     from streameval.kernels import ahead
     from streameval.kernels.compile import ahead as load
 
-    name, types = ahead.listed()[0]
+    name, types = ahead.list_signatures()[0]
     load(ahead.kernel_named(name).compiled(), types)
 
 

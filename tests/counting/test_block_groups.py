@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from suite_cases import examples
 
 from streameval.counting.block_groups import TiedRows, UntiedRows
-from streameval.counting.labelled_rows import packed
+from streameval.counting.labelled_rows import pack
 from streameval.kernels import exact, group_sums, groups
 
 
@@ -17,7 +17,7 @@ from streameval.kernels import exact, group_sums, groups
 def test_untied_items_as_bits_and_as_arrays(first, size, share):
     labels = (np.random.default_rng(size + first).random(first + size + 9) < share).astype(np.uint8)
     mine = labels[first : first + size]
-    bits = UntiedRows(packed(labels), first, size)
+    bits = UntiedRows(pack(labels), first, size)
     arrays = TiedRows(np.arange(size + 1), np.append(0, np.cumsum(mine, dtype=np.int64)))
     assert bits.size == arrays.size
     assert [bits.of_item(i) for i in range(size + 1)] == [arrays.of_item(i) for i in range(size + 1)]
@@ -49,7 +49,7 @@ def test_groups_are_read_alike_from_bits_and_from_numbers(seed, n, share, begin,
     fresh[begin] = True
     starts = np.append(np.flatnonzero(fresh[begin:]), n)
     founds = np.array([int(labels[begin : begin + start].sum()) for start in starts])
-    bits = groups.of_bits(packed(labels), packed((~fresh).astype(np.uint8)))
+    bits = groups.of_bits(pack(labels), pack((~fresh).astype(np.uint8)))
     kind = np.promote_types(kind, np.min_scalar_type(int(np.diff(starts).max())))
     numbers = groups.of_numbers(np.diff(np.stack([starts, founds])).astype(kind))
     read = (bits, (begin, begin + n)), (numbers, (0, starts.size - 1))
@@ -57,7 +57,7 @@ def test_groups_are_read_alike_from_bits_and_from_numbers(seed, n, share, begin,
     assert groups.last_group(bits[1], begin + n) == last
     ranks, sums = np.unique(rng.integers(1, n + 1, 5)), []
     for source, rows in read:
-        found = TiedRows.of(source, rows, n)
+        found = TiedRows.from_rows(source, rows, n)
         assert (found.starts.tolist(), found.founds.tolist()) == (starts.tolist(), founds.tolist())
         whole, real, corner = np.zeros(exact.WHOLES, np.int64), np.zeros(exact.REALS), exact.corners()
         cut = np.empty((ranks.size, 4), np.int64)

@@ -142,12 +142,12 @@ def test_ranges_that_are_too_long_are_parted_again(data, most, held, shift, tmp_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ordered_words, "rows_to_sort", lambda memory, threads: most)
         with store.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
-            ranges = KeyRanges.of(keys[:1], n, most, shift)
+            ranges = KeyRanges.from_keys(keys[:1], n, most, shift)
             parted = Parted(ranges, store.Spill(file, held, n * ranges.word.itemsize))
             for rows in np.array_split(np.arange(n), 3):
                 split = parted.ranges.split(keys[rows], labels[rows], *(one[rows] for one in beside))
                 parted.add(pickle.loads(pickle.dumps(split)))
-            found = OrderedWords.of(parted, n, 0, 1)
+            found = OrderedWords.from_piles(parted, n, 0, 1)
             assert all(pile.size <= most or pile.one_key for pile in found.piles)
             every = found.rows(0, n)
             assert in_order(every) == in_order(RowRange(0, labels, keys))
@@ -156,7 +156,7 @@ def test_ranges_that_are_too_long_are_parted_again(data, most, held, shift, tmp_
             a, b = sorted(rng.integers(0, n + 1, 2).tolist())
             assert np.array_equal(found.rows(a, max(b, a + 1)).keys, np.sort(keys)[a : max(b, a + 1)])
             with pytest.raises(streameval.InputError, match="the list changed while it was read"):
-                OrderedWords.of(parted, n + 1, 0, 1)
+                OrderedWords.from_piles(parted, n + 1, 0, 1)
 
 
 def test_a_score_that_many_items_share_is_soon_a_range_of_its_own(tmp_path, monkeypatch):
@@ -167,8 +167,8 @@ def test_a_score_that_many_items_share_is_soon_a_range_of_its_own(tmp_path, monk
     whole = evaluated(tmp_path / "l", 2.0)
     monkeypatch.setattr(scored, "rows_to_sort", lambda memory, threads: 1_700)
     monkeypatch.setattr(ordered_words, "rows_to_sort", lambda memory, threads: 1_700)
-    plain = Pile.parted
-    monkeypatch.setattr(Pile, "parted", lambda *given: times.append(1) or plain(*given))
+    plain = Pile.part_again
+    monkeypatch.setattr(Pile, "part_again", lambda *given: times.append(1) or plain(*given))
     found = evaluated(tmp_path / "l", 2.0)
     assert found.metrics.equals(whole.metrics)
     assert len(times) < 10

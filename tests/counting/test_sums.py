@@ -12,7 +12,7 @@ from suite_cases import cases, examples, slow
 
 from streameval.counting import block_sums as sums
 from streameval.counting.block_sums import UnorderedError, sum_groups, sum_labels, sum_rows
-from streameval.counting.labelled_rows import packed
+from streameval.counting.labelled_rows import pack
 from streameval.counting.totals import fold
 from streameval.errors import InputError
 from streameval.kernels import exact, group_sums, hull
@@ -198,7 +198,7 @@ def test_far_down_a_list_bits_sum_to_what_labels_do(seed, n, share, before):
     cutoffs = np.unique(before + np.random.default_rng(seed).integers(1, n + 1, 5))
     found = sum_labels(before, labels, cutoffs)
     twin = np.zeros(exact.WHOLES, np.int64), np.zeros(exact.REALS)
-    exact.add_labels(packed(labels), n, before, *twin)
+    exact.add_labels(pack(labels), n, before, *twin)
     ranks = np.flatnonzero(labels) + 1
     corners = hull_of(ranks.tolist())
     twin[0][exact.EARLY] = len(corners)
@@ -235,7 +235,7 @@ def test_the_first_ranks_are_summed_one_after_another(seed, n, share):
         weighted, inverse = weighted + found * (1.0 / (17 + rank)), inverse + 1.0 / (17 + rank)
     plain = sum_labels(17, labels, NO_CUTS)
     assert plain.real[:2].tolist() == [weighted, inverse]
-    words, room = packed(labels), exact.corners()
+    words, room = pack(labels), exact.corners()
     size = hull.hull_of_labels.compiled()(words, n, hull.founds_of(words, n), room[2], room[0])
     assert room[0, :size].tolist() == plain.corner[0].tolist() == hull_of((np.flatnonzero(labels) + 1).tolist())
 

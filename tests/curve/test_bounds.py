@@ -134,7 +134,7 @@ def allowed(n, rng):
 @given(n=st.integers(1, 9), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 0, 1, 2, 7, 30]))
 def test_every_bound_is_sharp(n, seed, misses):
     envelope, walks = allowed(n, np.random.default_rng(seed))
-    extremes = Extremes.of(envelope, misses)
+    extremes = Extremes.from_envelope(envelope, misses)
     for name, (bounds, naive) in WHOLE.items():
         values = np.array([naive(v, misses) for v in walks])
         values = values[~np.isnan(values)]
@@ -184,7 +184,7 @@ def naive_top(v, m, k):
 @given(n=st.integers(1, 9), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 1, 4]))
 def test_bounds_of_the_first_k_are_sharp(n, seed, misses):
     envelope, walks = allowed(n, np.random.default_rng(seed))
-    extremes = Extremes.of(envelope, misses)
+    extremes = Extremes.from_envelope(envelope, misses)
     for k in range(1, n + 1):
         bounds = {**tops.average_precision_at(extremes, k), "dcg": tops.dcg_at(extremes, k)}
         naive = [naive_top(v, misses, k) for v in walks]
@@ -199,7 +199,7 @@ def test_bounds_of_the_first_k_are_sharp(n, seed, misses):
 @given(n=st.integers(1, 9), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 1, 7]))
 def test_the_interpolated_area_is_inside_its_bounds(n, seed, misses):
     envelope, walks = allowed(n, np.random.default_rng(seed))
-    low, high = areas.interpolated_area(Extremes.of(envelope, misses))
+    low, high = areas.interpolated_area(Extremes.from_envelope(envelope, misses))
     for v in walks:
         area = naive_interpolated_area(v, misses)
         assert np.isnan(area) or low - 1e-12 <= area <= high + 1e-12
@@ -248,7 +248,7 @@ def test_two_billion_items_agree_with_a_scan_of_a_thousandth():
             v = np.diff(walk, prepend=0)
             aps.append(np.sum(v * walk / r) / (f + misses))
             aucs.append(np.sum(v * (n - f - (r - walk))) / ((f + misses) * (n - f)))
-    extremes = Extremes.of(envelope, misses)
+    extremes = Extremes.from_envelope(envelope, misses)
     assert areas.average_precision(extremes) == pytest.approx((min(aps), max(aps)), rel=1e-12)
     assert areas.roc_auc(extremes) == pytest.approx((min(aucs), max(aucs)), rel=1e-12)
 

@@ -12,10 +12,10 @@ from suite_cases import cases, examples
 from streameval.curve import Curve
 from streameval.curve.at_cutoff import METRICS, Cutoffs
 from streameval.curve.envelope import Envelope, Points, close
-from streameval.curve.estimated import YieldEstimate, joined
+from streameval.curve.estimated import YieldEstimate, join
 from streameval.curve.harmonic import harmonic_differences
 from streameval.curve.plug_in import PlugIn
-from streameval.curve.pooling import PooledLabels, odds_of, pooled
+from streameval.curve.pooling import PooledLabels, odds_of, pool_labels
 from streameval.judges.classes import judged_in_order
 from streameval.judges.estimate import judged_estimate
 from streameval.judges.values import Judge
@@ -109,7 +109,7 @@ def envelopes(draw):
     rates = np.array(draw(st.lists(st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 0.5, 0.8, 1.0]), min_size=n, max_size=n)))
     known = label >= 0
     pieces = np.unique(np.append(draw(st.lists(st.integers(1, n), max_size=3)), n)).astype(np.int64)
-    return envelope, joined(pieces, rates[: pieces.size], rank[known], label[known]), label
+    return envelope, join(pieces, rates[: pieces.size], rank[known], label[known]), label
 
 
 def lists_of(envelope):
@@ -125,7 +125,7 @@ def lists_of(envelope):
 def test_the_clipped_curve_is_the_mean_of_lists_inside_and_every_metric_that_of_these(case, misses):
     envelope, raw, label = case
     n = int(envelope.rank[-1])
-    curve = raw.clipped(envelope)
+    curve = raw.clip(envelope)
     ranks = np.arange(0, n + 1)
     y = curve.at(ranks)
     low, high = envelope.at(ranks)
@@ -157,7 +157,7 @@ def test_the_clipped_curve_is_the_mean_of_lists_inside_and_every_metric_that_of_
 @given(envelopes(), st.sampled_from([0, 0, 1, 2]))
 def test_every_estimate_is_inside_the_bounds_of_all_lists(case, misses):
     envelope, raw, _ = case
-    n, curve = int(envelope.rank[-1]), raw.clipped(envelope)
+    n, curve = int(envelope.rank[-1]), raw.clip(envelope)
     found = plugged(PlugIn(curve, n, float(misses)), n)
     every = lists_of(envelope)
     lists = [v for v in every if v.sum() + misses]
@@ -188,7 +188,7 @@ def test_what_needs_the_cut_is_cut():
         v = (rng.random(n) < 0.6).astype(np.int8)
         label = np.where(rng.random(n) < 0.5, v, -1).astype(np.int8)
         envelope = close(n, Points.none(), np.arange(1, n + 1), label)
-        raw = joined(np.array([n]), np.array([rng.random()]), np.flatnonzero(label >= 0) + 1, label[label >= 0])
+        raw = join(np.array([n]), np.array([rng.random()]), np.flatnonzero(label >= 0) + 1, label[label >= 0])
         curve = Curve(n, envelope, np.arange(1, n + 1), CLAIM, estimated=raw)
         for row in metrics(curve).to_pylist():
             low, value, high = (row[side] for side in ("lower", "estimate", "upper"))
@@ -267,13 +267,13 @@ def test_beale_weights_sum_as_well_and_constant_lists_stay():
     probability = np.where(FALLING == 1, 0.15, 0.05)
     rank = np.flatnonzero(rng.random(N) < probability) + 1
     odds = 1 / probability[rank - 1] - 1
-    found = pooled(N, rank, FALLING[rank - 1], odds, PooledLabels.beale_rates)
+    found = pool_labels(N, rank, FALLING[rank - 1], odds, PooledLabels.beale_rates)
     assert found.weight.sum() == pytest.approx(N, rel=1e-9)
     assert found.weight @ FALLING[rank - 1] == pytest.approx(found.found[-1], rel=1e-9)
-    plain = pooled(N, rank, FALLING[rank - 1], odds)
+    plain = pool_labels(N, rank, FALLING[rank - 1], odds)
     assert plain.found[-1] != found.found[-1]
     for value in (0, 1):
-        whole = pooled(N, rank, np.full(rank.size, value), odds, PooledLabels.beale_rates)
+        whole = pool_labels(N, rank, np.full(rank.size, value), odds, PooledLabels.beale_rates)
         assert whole.found[-1] == pytest.approx(N * value)
 
 
@@ -287,14 +287,14 @@ def test_constant_lists_are_estimated_as_such(name, value):
 
 
 def test_few_labels():
-    nothing = pooled(10, np.array([1, 2]), np.array([1, 0]), np.zeros(2))
+    nothing = pool_labels(10, np.array([1, 2]), np.array([1, 0]), np.zeros(2))
     assert nothing is None  # labels of ranks that were sure to be drawn say nothing of the others
-    assert pooled(10, np.array([4]), np.array([-1]), np.array([3.0])) is None
-    one = pooled(10, np.array([4]), np.array([1]), np.array([3.0]))
+    assert pool_labels(10, np.array([4]), np.array([-1]), np.array([3.0])) is None
+    one = pool_labels(10, np.array([4]), np.array([1]), np.array([3.0]))
     assert one.at([0, 3, 4, 10]).tolist() == [0, 3, 4, 10]
-    last = pooled(10, np.array([10]), np.array([0]), np.array([3.0]))
+    last = pool_labels(10, np.array([10]), np.array([0]), np.array([3.0]))
     assert last.at([0, 9, 10]).tolist() == [0, 0, 0]
-    whole = pooled(3, np.arange(1, 4), np.array([1, 0, 1]), np.zeros(3))
+    whole = pool_labels(3, np.arange(1, 4), np.array([1, 0, 1]), np.zeros(3))
     assert (whole.at([1, 2, 3]).tolist(), whole.weight.tolist()) == ([1, 1, 2], [1, 1, 1])
     with pytest.raises(ValueError, match="below 1"):
         odds_of(np.array([0.5]), np.array([True]))
@@ -365,7 +365,7 @@ def test_a_dense_sum_says_the_same_of_areas():
     rng = np.random.default_rng(3)
     n = 30_000
     pieces = np.unique(rng.integers(1, n, 200))
-    curve = joined(np.append(pieces, n), np.append(rng.random(pieces.size), 0.3), np.array([5]), np.array([1]))
+    curve = join(np.append(pieces, n), np.append(rng.random(pieces.size), 0.3), np.array([5]), np.array([1]))
     plug_in, r = PlugIn(curve, n, 0.0), np.arange(1, n + 1)
     y = curve.at(np.arange(n + 1))
     rise, f = np.diff(y), curve.found[-1]
@@ -484,7 +484,7 @@ def test_harmonic_differences():
 
 def test_bounds_that_contradict_each_other_hold_the_estimate_between_them():
     envelope = Envelope(np.array([0, 10, 20]), np.array([0.0, 8.0, 9.0]), np.array([0.0, 2.0, 12.0]))
-    found = joined(np.array([20]), np.array([0.5]), np.array([], int), []).clipped(envelope)
+    found = join(np.array([20]), np.array([0.5]), np.array([], int), []).clip(envelope)
     ranks = np.arange(21)
     low, high = envelope.at(ranks)
     y = found.at(ranks)

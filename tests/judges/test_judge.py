@@ -229,8 +229,8 @@ def test_a_wrong_judge_is_as_good_as_a_right_one_and_a_worthless_one_costs_littl
 
 def test_a_plan_foresees_the_median_run():
     """In larger blocks, held against a few whole runs, as in runs of the blocks themselves."""
-    design, of = blocks(10**6, 150.0), Expected.of(0.5, 0.9)
-    assert design.merged(6).labels == design.labels
+    design, of = blocks(10**6, 150.0), Expected.from_accuracy(0.5, 0.9)
+    assert design.merge(6).labels == design.labels
     assert simulated_median(design, 0.05, of, 40_000) == pytest.approx(
         np.median(simulate(design, 0.05, of, 60, seed=1)[0]), rel=0.03
     )

@@ -15,7 +15,7 @@ from streameval import kernels
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError
 from streameval.kernels import ahead, jit
-from streameval.kernels.ahead import listed
+from streameval.kernels.ahead import list_signatures
 from streameval.kernels.compile import ahead as compile_ahead
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,8 +32,8 @@ class Heard(event.Listener):
     def on_end(self, event):
         pass
 event.register("numba:compile", Heard())
-wanted = [line for line in ahead.listed() if line[0] in ("harmonic.precision_sum", "mixture.mixture_root")]
-ahead.listed = lambda: wanted
+wanted = [line for line in ahead.list_signatures() if line[0] in ("harmonic.precision_sum", "mixture.mixture_root")]
+ahead.list_signatures = lambda: wanted
 import streameval
 made = streameval.compile()
 announce(None)
@@ -52,7 +52,7 @@ def test_no_verb_asks_for_a_kernel_that_is_not_listed(commands, least, python):
     assert done.status == 0, done.err[-2000:]
     needed = done.out.splitlines()
     assert len(needed) > least
-    assert set(needed) <= {f"{kernel} {types}" for kernel, types in listed()}
+    assert set(needed) <= {f"{kernel} {types}" for kernel, types in list_signatures()}
 
 
 def test_nothing_is_said_to_be_compiled_where_numba_is_switched_off(monkeypatch):
@@ -72,7 +72,7 @@ def test_what_is_compiled_beforehand_is_not_compiled_again(tmp_path, python):
 
 def light():
     names = "harmonic.precision_sum", "mixture.mixture_root", "bins.keep_open"
-    return [i for i, (name, _) in enumerate(listed()) if name in names]
+    return [i for i, (name, _) in enumerate(list_signatures()) if name in names]
 
 
 WORKS = """
@@ -147,7 +147,7 @@ def test_every_kernel_is_listed_or_part_of_one_that_is():
         for module in pkgutil.iter_modules(kernels.__path__)
     ]
     every = {value for module in modules for value in vars(module).values() if isinstance(value, jit.Kernel)}
-    reached, ahead_of = set(), [ahead.kernel_named(name) for name, _ in listed()]
+    reached, ahead_of = set(), [ahead.kernel_named(name) for name, _ in list_signatures()]
     while ahead_of:
         kernel = ahead_of.pop()
         if kernel not in reached:
@@ -157,18 +157,18 @@ def test_every_kernel_is_listed_or_part_of_one_that_is():
 
 
 def test_nothing_is_listed_twice():
-    assert len(set(listed())) == len(listed())
+    assert len(set(list_signatures())) == len(list_signatures())
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in listed()}))
+@pytest.mark.parametrize("name", sorted({name for name, _ in list_signatures()}))
 def test_every_kernel_compiles_in_each_signature_that_is_listed(name):
     """What is on the disk was compiled from these sources."""
-    for types in (types for kernel, types in listed() if kernel == name):
+    for types in (types for kernel, types in list_signatures() if kernel == name):
         compile_ahead(ahead.kernel_named(name).compiled(), types)
 
 
 def test_the_command_says_how_many_and_where(monkeypatch, capsys):
-    monkeypatch.setattr(ahead, "listed", lambda: (("mixture.mixture_root", "x"),))
+    monkeypatch.setattr(ahead, "list_signatures", lambda: (("mixture.mixture_root", "x"),))
     monkeypatch.setattr(ahead, "compile_listed", lambda progress: 1)
     assert run(["compile"]) == 0
     out = capsys.readouterr().out

@@ -95,7 +95,7 @@ def test_pages_are_found_the_same_way(items, monkeypatch):
 @pytest.mark.parametrize("precision", cases([0.02, 0.5, 0.9, 1.0], 0.02, 0.9))
 @pytest.mark.parametrize(("n", "c"), [(1, 3.0), (1_000, 600.0), (10**6, 40.0), (10**9, 300.0)])
 def test_the_forecast_is_what_the_bounds_of_expected_labels_are(n, c, precision):
-    design, of = blocks(n, c), Expected.of(precision)
+    design, of = blocks(n, c), Expected.from_accuracy(precision)
     items = design.phases[0][:, None] * of.share
     drawn = items * design.rate[:, None]
     found = drawn * precision

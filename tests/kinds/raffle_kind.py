@@ -20,7 +20,7 @@ from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.kinds.results import StudyResult
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.tally import Tallied
-from streameval.rankings.stored_order import located
+from streameval.rankings.stored_order import describe_place
 from streameval.reporting.text import Columns, Text, four_digits
 from streameval.study import Study
 from streameval.types import Claim, Plan
@@ -61,7 +61,7 @@ class Raffle(Kind):
         drawn = np.random.default_rng(seed).choice(opened.n_items, options.tickets, replace=False)
         table = pa.table({"rank": np.sort(drawn) + 1, "stratum": np.zeros(drawn.size, np.int32)})
         return Drawn(Plan("raffle", vars(options), opened.n_items, seed, table, opened.description(), {},
-                          located(opened), kind=self.name), opened)  # fmt: skip
+                          describe_place(opened), kind=self.name), opened)  # fmt: skip
 
     def estimate(
         self, folder: Study, plan: Plan, tallied: Tallied, asked: Sequence[Any]

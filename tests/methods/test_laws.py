@@ -13,7 +13,7 @@ from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.kernels.draw import draws
 from streameval.kernels.paula import bracket, window_sums
-from streameval.methods import available, changed, create, method_of
+from streameval.methods import available, change_parameters, create, method_of
 from streameval.methods.checks.monotonicity import fisher_rise
 from streameval.methods.grid import geometric_grid
 from streameval.methods.values import parameters_of
@@ -55,7 +55,7 @@ def test_every_parameter_has_help_and_every_method_states_its_contract(name):
     method = create(name)
     assert type(method).name == name == type(method).__module__.split(".")[2]
     assert all(one.metadata["help"].endswith(".") for one in parameters_of(name))
-    assert changed(method, confidence=0.5, budget=7, no_such_parameter=1).budget in (7, None)
+    assert change_parameters(method, confidence=0.5, budget=7, no_such_parameter=1).budget in (7, None)
     assert method.level is None or 0 < method.level < 1
     assert method.looks == 1
     plan = method.plan(1_000)

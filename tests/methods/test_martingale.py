@@ -16,7 +16,7 @@ from streameval.kernels.martingale import bounds, evidence
 from streameval.kernels.mixture import mixture_roots
 from streameval.kernels.stakes import MEMORY, PRIOR
 from streameval.methods import create
-from streameval.methods.loguniform.design import blocks, closed, mixture
+from streameval.methods.loguniform.design import blocks, close_bounds, mixture
 from streameval.types import Labels
 
 # blocks of at most 6 ranks, and the chance of each to be drawn
@@ -244,7 +244,7 @@ def test_bounds_at_blocks_close_as_the_envelope_does(n, c, seed, share):
     points, _ = method._points(plan, Labels.of(plan, truth[plan.ranks - 1]))
     counts = [np.bincount(plan.table.column("stratum").to_numpy()[chosen], minlength=design.ends.size).astype(float)
               for chosen in (np.ones(plan.ranks.size, bool), truth[plan.ranks - 1] == 1)]  # fmt: skip
-    low, high = closed(design, (counts[0], counts[1]), (points.lower, points.upper))
+    low, high = close_bounds(design, (counts[0], counts[1]), (points.lower, points.upper))
     at_ends = curve.envelope.at(design.ends)
     assert np.all(low <= at_ends[0])
     assert np.all(at_ends[1] <= high)

@@ -10,7 +10,7 @@ from suite_cases import examples, slow
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.kernels.draw import below, draws, mix64
+from streameval.kernels.draw import draw_below, draws, mix64
 from streameval.kernels.slots import draw_slots
 from streameval.methods import create
 from streameval.types import Labels
@@ -54,7 +54,7 @@ def test_slots_agree_with_their_naive_twin():
         numbers = iter(draws(np.uint64(int(mix64(np.uint64(9))) ^ (slot + 1)), 100))
         held = None
         for k, end in enumerate(points.tolist()):
-            drawn = next(v for bits in numbers if (v := int(below.plain()(bits, np.uint64(end)))) < end)
+            drawn = next(v for bits in numbers if (v := int(draw_below.plain()(bits, np.uint64(end)))) < end)
             if held is None or drawn >= points[k - 1]:
                 twin += [(held, k - 1)] * (held is not None)
                 held = drawn + 1

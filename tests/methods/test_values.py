@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.judges.values import Judge
-from streameval.methods import available, create, declared, method_of
+from streameval.methods import available, create, list_parameters, method_of
 from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.values import MethodValue, method_value, method_values, parameters_of
 from streameval.options import alternatives, types_of
@@ -25,7 +25,7 @@ def values_of(method, name):
     """Values of a parameter of a method, of its type."""
     if name in BY_NAME:
         return BY_NAME[name]
-    (kind,) = alternatives(types_of(declared()[method])[name])
+    (kind,) = alternatives(types_of(list_parameters()[method])[name])
     words = get_args(kind) if get_origin(kind) is not None else ()
     return st.sampled_from(words) if words else {int: st.integers(0, 2**62), float: FLOATS}[kind]
 
@@ -33,7 +33,7 @@ def values_of(method, name):
 @st.composite
 def method_texts(draw):
     """The name of a method, and some of its parameters."""
-    name = draw(st.sampled_from(sorted(declared())))
+    name = draw(st.sampled_from(sorted(list_parameters())))
     names = draw(st.lists(st.sampled_from([one.name for one in parameters_of(name)]), unique=True))
     return MethodValue(name, {key: draw(values_of(name, key)) for key in names})
 
@@ -46,7 +46,7 @@ def test_what_is_written_is_read(values, blank):
     assert method_values(list(map(str, values))) == values
 
 
-@pytest.mark.parametrize("name", sorted(declared()))
+@pytest.mark.parametrize("name", sorted(list_parameters()))
 def test_a_plan_is_made_again_by_the_value_of_its_method(name):
     """As plan.json keeps the parameters of plans, whatever printed them."""
     for parameters in ({}, *available()[name].variants, {"budget": 9_000}):
@@ -96,7 +96,7 @@ def test_a_parameter_is_given_once(capsys):
 
 
 def test_the_guide_lists_the_parameters_of_a_method(capsys):
-    for name in declared():
+    for name in list_parameters():
         assert run(["guide", name]) == 0
         page = capsys.readouterr().out
         assert page.startswith(f"# {name}\n")

@@ -9,8 +9,8 @@ from suite_cases import examples
 
 from streameval.errors import InputError
 from streameval.kernels.paired_bet import bet_path, bet_steps, least_totals
-from streameval.paired.bet import LOST, WAITING, BetPlan, walked
-from streameval.paired.looks import intersected
+from streameval.paired.bet import LOST, WAITING, BetPlan, limits_of_walk
+from streameval.paired.looks import intersect
 
 MIXTURE = np.array([0.3, 0.75, 1.5, 3.0])
 
@@ -97,7 +97,7 @@ def test_no_population_is_missed_more_often_than_allowed_at_any_time():
                 d, each, missed = positive[0] - positive[1], 0, [0, 0, 0]
                 for order in orders(positive[0], gains - positive[0], positive[1], losses - positive[1]):
                     labels = 1 - np.array(order, np.int8) % 2
-                    found = walked(plan, np.array(order) // 2, labels, np.arange(labels.size + 1))
+                    found = limits_of_walk(plan, np.array(order) // 2, labels, np.arange(labels.size + 1))
                     each += 1
                     missed[0] += (found.lower > d).any()
                     missed[1] += (found.upper < d).any()
@@ -123,12 +123,12 @@ def test_bounds_only_narrow_and_those_of_all_labels_are_those_of_each_beginning(
     plan = plan_of((5_000, 4_000), predictions=predictions)
     classes, labels = simulated(rng, (5_000, 4_000), (0.6, 0.5), 600)
     at = np.array([0, 1, 50, 200, 599, 600])
-    found = walked(plan, classes, labels, at)
+    found = limits_of_walk(plan, classes, labels, at)
     assert (found.lower[0], found.upper[0]) == (-4_000, 5_000)
     assert (np.diff(found.lower) >= 0).all()
     assert (np.diff(found.upper) <= 0).all()
     for i, n in enumerate(at):
-        alone = walked(plan, classes[:n], labels[:n])
+        alone = limits_of_walk(plan, classes[:n], labels[:n])
         assert (alone.lower[0], alone.upper[0]) == (found.lower[i], found.upper[i])
 
 
@@ -136,8 +136,8 @@ def test_exchanging_the_rankings_mirrors_the_bounds():
     rng = np.random.default_rng(6)
     classes, labels = simulated(rng, (900, 700), (0.6, 0.5), 500)
     for predictions in ("planned", "learned"):
-        found = walked(plan_of((900, 700), predictions=predictions), classes, labels)
-        other = walked(plan_of((700, 900), predictions=predictions), 1 - classes, labels)
+        found = limits_of_walk(plan_of((900, 700), predictions=predictions), classes, labels)
+        other = limits_of_walk(plan_of((700, 900), predictions=predictions), 1 - classes, labels)
         assert (found.lower, found.upper) == (-other.upper, -other.lower)
         assert (found.sign, found.decided_at) == (-other.sign, other.decided_at)
 
@@ -147,10 +147,10 @@ def test_the_sign_is_decided_when_zero_is_first_outside():
     plan = plan_of((50_000, 50_000))
     for shares, sign in (((0.7, 0.5), 1), ((0.5, 0.7), -1), ((0.5, 0.5), 0)):
         classes, labels = simulated(rng, (50_000, 50_000), shares, 1_500)
-        found = walked(plan, classes, labels)
+        found = limits_of_walk(plan, classes, labels)
         assert found.sign == sign
         if sign:
-            near = walked(plan, classes, labels, np.array([found.decided_at - 1, found.decided_at]))
+            near = limits_of_walk(plan, classes, labels, np.array([found.decided_at - 1, found.decided_at]))
             outside = near.lower > 0 if sign > 0 else near.upper < 0
             assert outside.tolist() == [False, True]
         else:
@@ -162,14 +162,14 @@ def test_the_sign_takes_about_the_labels_that_were_published():
     """.70 against .50: a median of 184, where Wald's floor is 176; 60 runs are within a fifth of it."""
     rng = np.random.default_rng(8)
     plan = plan_of((10**6, 10**6))
-    runs = [walked(plan, *simulated(rng, (10**6, 10**6), (0.7, 0.5), 1_200)) for _ in range(60)]
+    runs = [limits_of_walk(plan, *simulated(rng, (10**6, 10**6), (0.7, 0.5), 1_200)) for _ in range(60)]
     assert all(run.sign == 1 for run in runs)
     assert 150 < np.median([run.decided_at for run in runs]) < 225
 
 
 def test_every_label_decides_everything():
     classes, labels = simulated(np.random.default_rng(9), (12, 9), (0.6, 0.5), 21)
-    found = walked(plan_of((12, 9)), classes, labels)
+    found = limits_of_walk(plan_of((12, 9)), classes, labels)
     d = labels[classes == 0].sum() - labels[classes == 1].sum()
     assert (found.lower[0], found.upper[0]) == (d, d)
 
@@ -182,11 +182,11 @@ def test_gaps_only_widen_whatever_they_are_and_are_filled_later():
     plan = plan_of((300, 200), labels=100)
     classes, labels = simulated(rng, (300, 200), (0.9, 0.4), 100)
     at = np.arange(0, 101, 10)
-    whole = walked(plan, classes, labels, at)
+    whole = limits_of_walk(plan, classes, labels, at)
     for _ in range(20):
         gaps = rng.random(100) < 0.3 * rng.random()
         for mark in (WAITING, LOST):
-            found = walked(plan, classes, np.where(gaps, mark, labels), at)
+            found = limits_of_walk(plan, classes, np.where(gaps, mark, labels), at)
             assert (found.lower <= whole.lower).all()
             assert (found.upper >= whole.upper).all()
             assert found.sign in (0, whole.sign)
@@ -197,10 +197,10 @@ def test_a_walk_that_learns_stops_at_what_is_not_declared_lost():
     plan = plan_of((300, 200), predictions="learned")
     classes, labels = simulated(rng, (300, 200), (0.9, 0.4), 100)
     labels[40] = WAITING
-    stopped, beginning = walked(plan, classes, labels), walked(plan, classes[:40], labels[:40])
+    stopped, beginning = limits_of_walk(plan, classes, labels), limits_of_walk(plan, classes[:40], labels[:40])
     assert (stopped.lower, stopped.upper) == (beginning.lower, beginning.upper)
     labels[40] = LOST
-    found = walked(plan, classes, labels)
+    found = limits_of_walk(plan, classes, labels)
     assert found.upper - found.lower < stopped.upper - stopped.lower
 
 
@@ -212,7 +212,7 @@ def test_what_is_lost_by_the_past_and_the_label_misses_no_more():
         for order in orders(positive[0], 3 - positive[0], positive[1], 3 - positive[1]):
             labels = 1 - np.array(order, np.int8) % 2
             labels[1:][(labels[1:] == 1) & (labels[:-1] == 1)] = LOST
-            found = walked(plan, np.array(order) // 2, labels)
+            found = limits_of_walk(plan, np.array(order) // 2, labels)
             each += 1
             missed[0] += found.lower[0] > d
             missed[1] += found.upper[0] < d
@@ -241,14 +241,14 @@ def test_losing_in_hindsight_would_be_wrong_for_a_walk_that_learns():
 
 def test_the_bounds_of_both_looks_meet():
     count, bet = (np.array([-3, 5]), np.array([9, 7])), (np.array([0, 8]), np.array([12, 9]))
-    lower, upper = intersected(count, bet)
+    lower, upper = intersect(count, bet)
     assert lower.tolist() == [0, 5]
     assert upper.tolist() == [9, 7]
 
 
 def test_impossible_walks_are_refused():
     with pytest.raises(InputError, match="class"):
-        walked(plan_of((2, 3)), np.array([0, 0, 0]), np.array([1, 1, 0]))
+        limits_of_walk(plan_of((2, 3)), np.array([0, 0, 0]), np.array([1, 1, 0]))
     with pytest.raises(InputError, match="probability"):
         plan_of((2, 3), error=0.0)
 
@@ -272,8 +272,8 @@ def test_what_was_known_moves_bounds_and_the_sign(known):
     for share in (0.1, 0.5, 0.95):
         classes = rng.permutation(np.repeat([0, 1], sizes))
         labels = (rng.random(70) < np.where(classes == 0, share, 0.3)).astype(np.int8)
-        plain = walked(BetPlan(sizes, losses, 0.1, 70), classes, labels, np.arange(71))
-        moved = walked(BetPlan(sizes, losses, 0.1, 70, known=known), classes, labels, np.arange(71))
+        plain = limits_of_walk(BetPlan(sizes, losses, 0.1, 70), classes, labels, np.arange(71))
+        moved = limits_of_walk(BetPlan(sizes, losses, 0.1, 70, known=known), classes, labels, np.arange(71))
         assert np.array_equal(moved.lower, plain.lower + known[0])
         assert np.array_equal(moved.upper, plain.upper + known[1])
         decided = np.flatnonzero((moved.lower > 0) | (moved.upper < 0))

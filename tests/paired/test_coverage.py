@@ -9,7 +9,7 @@ from populations import BEYOND, CUTOFFS, POPULATIONS, N, population
 from suite_cases import slow
 
 from streameval.paired import rates
-from streameval.paired.bet import BetPlan, walked
+from streameval.paired.bet import BetPlan, limits_of_walk
 from streameval.paired.looks import bet_error, count_error
 from streameval.paired.samples import LabelledItems, samples, thresholds
 
@@ -89,7 +89,9 @@ def test_any_time_at_any_of_the_cutoffs(name, confidence, draws):
             if planned[j] > 0 and sizes.sum():
                 here = order[(low[order] <= j) & (j < high[order]) & (u[order] < planned[j])]
                 plan = BetPlan(sizes, np.array([False, True]), error, max(1, round(planned[j] * sizes.sum())))
-                found = walked(plan, (changed.first_a[here] < changed.first_b[here]).astype(int), changed.labels[here])
+                found = limits_of_walk(
+                    plan, (changed.first_a[here] < changed.first_b[here]).astype(int), changed.labels[here]
+                )
                 miss |= not found.lower[0] <= d <= found.upper[0]
                 wrong += found.sign * np.sign(d) < 0
         missed += miss

@@ -30,7 +30,7 @@ from streameval.progress import silent
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.scans.checkpoints import Scans
-from streameval.scans.jobs import SUM, merged, partial_of
+from streameval.scans.jobs import SUM, merge, partial_of
 from streameval.spill import store
 
 CUTOFFS = np.array([1, 7, 60, 500])
@@ -214,7 +214,7 @@ def test_shards_and_threads_find_the_same_bytes(files):
     task = Pairing(CutoffRates(RATES), DRAW.seed, CutoffCounts(4, 2))
     for shards in (1, 2, 4):
         shares = [range(i, len(scan.units), shards) for i in range(shards)]
-        found = merged(partial_of(task, scan, share) for share in reversed(shares))
+        found = merge(partial_of(task, scan, share) for share in reversed(shares))
         kept = {name: values for name, values in found.columns.items() if name != SUM}
         assert task.table(kept, scan.key, "here").equals(whole.table)
         assert counts(task.tally.drawn(found.columns[SUM], whole.table)) == counts(whole)

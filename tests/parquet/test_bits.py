@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from suite_cases import examples
 
-from streameval.counting.labelled_rows import packed
+from streameval.counting.labelled_rows import pack
 from streameval.kernels import bits, exact
 from streameval.kernels.groups import STRETCH
 from streameval.kernels.hull import found_before, founds_of
@@ -26,15 +26,15 @@ def some(seed, n):
 def test_bits_are_copied_and_counted(seed, n, first, at):
     flags = some(seed, n + first)
     out = np.zeros((n + at) // 64 + 2, np.uint64)
-    bits.copy_bits(packed(flags), first, n, out, at)
+    bits.copy_bits(pack(flags), first, n, out, at)
     expected = np.concatenate([np.zeros(at, np.uint8), flags[first:], np.zeros(out.size * 64 - at - n, np.uint8)])
     assert np.array_equal(np.unpackbits(out.view(np.uint8), bitorder="little"), expected)
     places = np.sort(np.random.default_rng(seed).integers(0, n, 9))
-    words = packed(flags)
+    words = pack(flags)
     assert bits.counts_at(words, places, bits.counts_before(words)).tolist() == [
         int(flags[:place].sum()) for place in places
     ]
-    assert bits.count_bits(packed(flags), places[0], places[-1]) == flags[places[0] : places[-1]].sum()
+    assert bits.count_bits(pack(flags), places[0], places[-1]) == flags[places[0] : places[-1]].sum()
     founds = founds_of(words, flags.size)
     assert founds.tolist() == [int(flags[:end].sum()) for end in range(0, flags.size + STRETCH, STRETCH)]
     assert found_before(words, places, founds).tolist() == [int(flags[:place].sum()) for place in places]

@@ -9,7 +9,7 @@ import pytest
 from suite_cases import examples, slow
 
 from streameval import RankingOptions, open_ranking
-from streameval.counting.bit_rows import joined, linked, read_bits
+from streameval.counting.bit_rows import join, link_units, read_bits
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.labelled_rows import labelled_rows
 from streameval.errors import StreamevalError
@@ -252,9 +252,9 @@ def list_of(path, scores, rows=700):
 def test_ties_are_found_within_and_between_row_groups(tmp_path, kind, share):
     scores = np.sort(RANDOM.integers(-N // share, N // share, N))[::-1].astype(kind)
     rows, cutoffs = list_of(tmp_path / "a.parquet", scores), np.array([1, 600, 700, 701, 1500, N])
-    pieces = list(linked(read_bits(rows, rows.units, cutoffs)))
+    pieces = list(link_units(read_bits(rows, rows.units, cutoffs)))
     cut = [*(piece.cut(0, 10) for piece in pieces[:1]), pieces[0].cut(10, 700), *pieces[1:]]
-    for whole in (joined(pieces), joined(cut)):
+    for whole in (join(pieces), join(cut)):
         assert np.array_equal(bits_of(whole.labels), LABELS)
         assert np.array_equal(bits_of(whole.repeats), np.append(False, scores[1:] == scores[:-1]))
         assert whole.ranks.tolist() == cutoffs.tolist()
@@ -267,7 +267,7 @@ def test_the_first_score_that_comes_too_late_is_named(tmp_path, at):
     scores[at] = scores[at - 1] + 0.1
     rows = list_of(tmp_path / "a.parquet", scores)
     with pytest.raises(UnorderedError) as error:
-        list(linked(read_bits(rows, rows.units, np.empty(0, np.int64))))
+        list(link_units(read_bits(rows, rows.units, np.empty(0, np.int64))))
     assert error.value.rank == at + 1
 
 

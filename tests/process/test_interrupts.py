@@ -19,7 +19,7 @@ from places import HOME
 from suite_cases import slow
 
 from streameval.cli import run
-from streameval.process.interrupts import held
+from streameval.process.interrupts import hold_interrupts
 
 SCRIPT = HOME / "scripts" / "interrupt"
 
@@ -222,7 +222,7 @@ def test_signals_are_held_until_the_block_ends():
     done = []
 
     def work():
-        with held():
+        with hold_interrupts():
             os.kill(os.getpid(), signal.SIGINT)
             for _ in range(1000):
                 done.append(1)

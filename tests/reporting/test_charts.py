@@ -21,7 +21,7 @@ from streameval.errors import InputError
 from streameval.kinds.curve import comparison_page
 from streameval.reporting import charts, simulation
 from streameval.reporting.charts import picture
-from streameval.text import escaped
+from streameval.text import escape
 
 
 def check(chart):
@@ -120,7 +120,7 @@ def test_without_the_library_pages_say_so_and_files_are_refused(monkeypatch, tmp
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     chart = {"mark": "point", "data": {"values": [{"x": "</script><b>"}]}, "encoding": {"x": {"field": "x"}}}
     hint = "Hint: pip install 'vl-convert-python>=1.9'"
-    assert charts.still(chart).endswith(f"which is not installed. {escaped(hint)}.</p>")
+    assert charts.still(chart).endswith(f"which is not installed. {escape(hint)}.</p>")
     with pytest.raises(InputError, match="pictures need vl_convert, which is not installed"):
         charts.chart_file(chart, "svg")
     page = tmp_path / "chart.html"

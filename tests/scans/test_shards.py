@@ -28,7 +28,7 @@ from streameval.rows.options import RankingOptions
 from streameval.rows.row_groups import RowGroup
 from streameval.scans import threads as sweeping
 from streameval.scans.checkpoints import Checkpoints, Scans, Shard, UnfinishedError, forget
-from streameval.scans.jobs import merged, partial_of
+from streameval.scans.jobs import merge, partial_of
 
 N = 4_800
 FILES = 8
@@ -114,8 +114,8 @@ def test_partials_merge_in_any_grouping_and_tasks_can_be_sent(seed, tmp_path_fac
         numbers = rng.permutation(task.units(scan))
         whole = partial_of(task, scan, numbers)
         pieces = [partial_of(sent, scan, piece) for piece in np.array_split(numbers, 4)]
-        left = merged([merged(pieces[:2]), merged(pieces[2:])])
-        right = merged([pieces[3], merged([pieces[1], pieces[0], pieces[2]])])
+        left = merge([merge(pieces[:2]), merge(pieces[2:])])
+        right = merge([pieces[3], merge([pieces[1], pieces[0], pieces[2]])])
         for one in (left, right):
             assert one.units.tolist() == whole.units.tolist()
             assert one.missing == whole.missing

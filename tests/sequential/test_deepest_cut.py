@@ -158,7 +158,7 @@ def test_a_sequence_chosen_by_the_labels_that_count_claims_too_much():
 def hidden_orders(design, truth, seed):
     """Where items lie in the order, as far as it was ever drawn."""
     *_, (last, _) = rounds(design, truth, seed)
-    start = Start.of(last.state)
+    start = Start.from_state(last.state)
     pool = start.pool(last, labels_of(last, truth))
     return dict(zip(pool.rank.tolist(), pool.order.tolist(), strict=True)), start
 
@@ -167,7 +167,7 @@ def is_beginning(design, truth, seed):
     """Whether what counts for each rank was a beginning of its permutation, in every round."""
     places, final = hidden_orders(design, truth, seed)
     for drawn, labels in rounds(design, truth, seed):
-        start = Start.of(drawn.state)
+        start = Start.from_state(drawn.state)
         if start is None or start.number != final.number:
             continue
         pool = start.pool(drawn, labels)
@@ -248,7 +248,7 @@ def test_the_pilot_and_earlier_draws_are_known_and_never_evidence():
     for _ in range(12):
         drawn = design.next(drawn, labels_of(drawn, truth), None, 5)
         pilots = pilots or set(drawn.table["rank"].to_pylist())
-        if (start := Start.of(drawn.state)) is None:
+        if (start := Start.from_state(drawn.state)) is None:
             continue
         labels = labels_of(drawn, truth)
         sequence, pool = design._sequence(start, drawn, labels), start.pool(drawn, labels)
@@ -267,12 +267,12 @@ def pilot_and_proof(seed=6):
     """A cut of which something is proven, and which of its items its pilot asked for."""
     design = plan(600, "0.8")
     *_, (drawn, labels) = rounds(design, lambda rank: noise(rank) < 0.9, seed, most=160)
-    start = Start.of(drawn.state)
+    start = Start.from_state(drawn.state)
     return design, drawn, labels, start, drawn.table["round"].to_numpy() < start.first_round
 
 
 def ranks_proven(design, drawn, labels):
-    start = Start.of(drawn.state)
+    start = Start.from_state(drawn.state)
     return design._sequence(start, drawn, labels).proven(start.pool(drawn, labels))
 
 
@@ -352,7 +352,7 @@ def test_a_missing_label_is_a_negative_and_an_answer_only_helps():
     fronts = {}
     for value in (-1, 0, 1):
         some = np.where(np.random.default_rng(2).random(labels.size) < 0.1, value, labels).astype(np.int8)
-        start = Start.of(drawn.state)
+        start = Start.from_state(drawn.state)
         fronts[value] = design._sequence(start, drawn, some).proven(start.pool(drawn, some))
     assert fronts[-1] == fronts[0] <= fronts[1]
     half = np.where(rng.random(labels.size) < 0.5, labels, -1).astype(np.int8)

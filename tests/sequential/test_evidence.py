@@ -51,8 +51,8 @@ def worst(evidence):
 
 def kinds(items, most):
     """The side that is planned, one with expectations, and one that looks at a single alternative."""
-    yield EProcess.planned(items, most)
-    yield EProcess.planned(items, most, [items, most, min(items, most + 2)])
+    yield EProcess.plan(items, most)
+    yield EProcess.plan(items, most, [items, most, min(items, most + 2)])
     yield EProcess(items, most, (most + 1,), (1.0,))
 
 
@@ -119,7 +119,7 @@ def test_a_count_that_is_too_large_proves_it_alone():
     wins = np.arange(6)
     assert side.log_evidence(wins, 6 - wins).tolist() == [-math.inf] * 4 + [math.inf] * 2
     assert EProcess(40, -1).log_evidence(np.array([0]), np.array([0])) == [math.inf]
-    assert EProcess.planned(40, 40).alternatives == ()  # nothing can prove that there are more
+    assert EProcess.plan(40, 40).alternatives == ()  # nothing can prove that there are more
 
 
 # what would break it
@@ -132,7 +132,7 @@ def test_alternatives_taken_from_the_labels_would_be_wrong():
 
 def test_a_threshold_chosen_after_looking_would_be_wrong():
     """Either side may then be the wrong one: the precision is below a threshold, and not below the next."""
-    low, high = EProcess.planned(6, 3), EProcess.planned(6, 3)
+    low, high = EProcess.plan(6, 3), EProcess.plan(6, 3)
     flipped = [[1 - label for label in order] for order in orders(6, 3)]
     both = [np.maximum(path(low, o), path(high, f)) for o, f in zip(orders(6, 3), flipped, strict=True)]
     assert worst(both) > 1.5
@@ -140,14 +140,14 @@ def test_a_threshold_chosen_after_looking_would_be_wrong():
 
 def test_leaving_out_missing_labels_would_be_wrong():
     """Who skips what is negative would prove anything."""
-    side = EProcess.planned(6, 3)
+    side = EProcess.plan(6, 3)
     assert worst([path(side, [1] * sum(order)) for order in orders(6, 3)]) > 2
     assert worst([path(side, [0 * label for label in order]) for order in orders(6, 3)]) <= 1
 
 
 def test_items_that_are_known_have_to_be_taken_off():
     """Three known wins of eight: of the others at most one is a win; as one of eight it would be a rare one."""
-    assert worst([path(EProcess.planned(5, 1), order) for order in orders(5, 1)]) <= 1 + 1e-12
+    assert worst([path(EProcess.plan(5, 1), order) for order in orders(5, 1)]) <= 1 + 1e-12
     assert np.mean([path(EProcess(8, 1, (4,), (1.0,)), order)[1] for order in orders(5, 1)]) > 1.1
 
 
@@ -169,7 +169,7 @@ def test_late_answers_of_known_items_would_be_wrong():
 
 def test_one_place_for_two_rows_of_an_item_would_be_wrong():
     """Six rows of three items, by a hash of the item: their labels come in pairs."""
-    side = EProcess.planned(6, 4)
+    side = EProcess.plan(6, 4)
     pairs = [[label for label in order for _ in range(2)] for order in orders(3, 2)]
     assert worst([path(side, order) for order in pairs]) > 1.05
 
@@ -188,7 +188,7 @@ def test_long_lists_lose_no_digits():
 
 
 def test_a_path_of_many_labels_is_finite():
-    side = EProcess.planned(10**9, 9 * 10**8)
+    side = EProcess.plan(10**9, 9 * 10**8)
     wins = np.arange(100_001)
     logs = side.log_evidence(wins, np.zeros_like(wins))
     assert np.isfinite(logs).all()

@@ -24,7 +24,7 @@ N = 400
 def test_facts_are_what_holds_of_every_list_that_the_labels_allow(precision):
     target, ranks = Fraction(precision), range(1, 6)
     for label in itertools.product((0, 1, -1), repeat=5):
-        facts = LabelFacts.of(5, KnownItems.nothing(), np.arange(1, 6), np.array(label, np.int8))
+        facts = LabelFacts.from_labels(5, KnownItems.nothing(), np.arange(1, 6), np.array(label, np.int8))
         lists = [one for one in itertools.product((0, 1), repeat=5)
                  if all(given in (-1, bit) for given, bit in zip(label, one, strict=True))]  # fmt: skip
         for k in ranks:
@@ -84,7 +84,7 @@ def test_labels_that_another_condition_asked_for_refute_a_gate_too():
     gate = gate_of("precision@100 >= 0.5", "precision@400 >= 0.6")
     (test,) = [one for one in gate.tests if one.rank == 400]
     bad = KnownItems(np.arange(1, 162), np.zeros(161, np.int8))
-    facts = LabelFacts.of(N, bad, bad.rank[:0], bad.label[:0])
+    facts = LabelFacts.from_labels(N, bad, bad.rank[:0], bad.label[:0])
     good = np.ones(50, np.int8)
     assert test.read(good).outcome == "pass"
     reading = test.judge(good, facts)
@@ -95,10 +95,10 @@ def test_labels_that_another_condition_asked_for_refute_a_gate_too():
 
 
 def test_an_estimate_takes_labels_that_came_after_the_answer():
-    one = ConditionTest.planned(Question.of("precision@400 >= 0.9"), QuestionSetting(
+    one = ConditionTest.plan(Question.of("precision@400 >= 0.9"), QuestionSetting(
         N, {"400": N}, KnownItems.nothing(), "0.95"), 1)  # fmt: skip
     labels = np.append(np.zeros(10), np.ones(40)).astype(np.int8)
-    facts = LabelFacts.of(N, KnownItems.nothing(), np.arange(1, 51), labels)
+    facts = LabelFacts.from_labels(N, KnownItems.nothing(), np.arange(1, 51), labels)
     reading = one.judge(labels, facts)
     line = one.line(labels, reading, facts)
     assert (line.outcome, line.positives) == ("fail", 0)
@@ -110,9 +110,9 @@ def test_a_side_that_was_reached_by_luck_is_withdrawn_where_the_labels_count_to_
     side = ClaimSide(np.ones(1, np.int64), np.zeros(1, bool), 1, 3.0)
     up, down = np.array([0.0, 4.0, -np.inf]), np.array([0.0, -1.0, np.inf])
     for paths, outcome in (((up, down), "fail"), ((down, up), "pass")):
-        standing = ClaimStanding.of((side, side), paths, ())
+        standing = ClaimStanding.from_paths((side, side), paths, ())
         assert (standing.outcome, standing.draws) == (outcome, 2)
-    assert ClaimStanding.of((side, side), (up[:2], down[:2]), ()).outcome == "pass"
+    assert ClaimStanding.from_paths((side, side), (up[:2], down[:2]), ()).outcome == "pass"
 
 
 def test_bounds_of_one_rank_take_what_was_asked_for_another():

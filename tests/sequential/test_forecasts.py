@@ -6,7 +6,7 @@ import numpy as np
 
 from streameval.sequential import LabelForecast
 from streameval.sequential.deciding import Deciding
-from streameval.sequential.forecasts import DRAWS, forecast, stopped
+from streameval.sequential.forecasts import DRAWS, forecast, labels_until_stop
 
 
 def test_a_forecast_is_what_half_and_nine_in_ten_of_the_cases_take():
@@ -21,7 +21,7 @@ def test_a_forecast_is_what_half_and_nine_in_ten_of_the_cases_take():
 def test_one_condition_that_fails_ends_all():
     labels = np.array([[10.0, 10.0, math.inf], [30.0, 30.0, 30.0]])
     fails = np.array([[True, False, False], [False, False, True]])
-    assert stopped(labels, fails).tolist() == [[10.0, 10.0, 30.0], [10.0, 30.0, 30.0]]
+    assert labels_until_stop(labels, fails).tolist() == [[10.0, 10.0, 30.0], [10.0, 30.0, 30.0]]
 
 
 def test_cases_are_the_quantiles_of_what_decides():

@@ -14,7 +14,7 @@ from suite_cases import LONG, cases, examples, slow
 from streameval.errors import InputError
 from streameval.questions import Question
 from streameval.sequential import PATH, DrawnItems, KnownItems, QuestionSetting, designs, read_design
-from streameval.sequential.closed import closed
+from streameval.sequential.closed import plan_levels
 from streameval.sequential.condition import ConditionTest
 from streameval.sequential.evidence import EProcess
 from streameval.sequential.gate import Gate
@@ -26,8 +26,8 @@ def likely(n_items, precision, seed=0):
 
 def small(items, most, fewest, delta, zone=False):
     """A condition on so few items that every order can be tried: a pass rejects `most`, a fail `fewest`."""
-    passing, failing = EProcess.planned(items, most), EProcess.planned(items, items - fewest)
-    levels, end = ((math.log(1 / delta),) * 2, None) if not zone else closed(passing, failing, (delta, delta))
+    passing, failing = EProcess.plan(items, most), EProcess.plan(items, items - fewest)
+    levels, end = ((math.log(1 / delta),) * 2, None) if not zone else plan_levels(passing, failing, (delta, delta))
     needed = most + 1, fewest
     return ConditionTest("", items, 1, needed, (0, 0, 0), passing, failing, levels, (delta, delta), 0.9, end)
 
@@ -60,7 +60,7 @@ def with_known(at_plan, rest, threshold, delta):
     """A condition on two known items and `rest` more, so few that every order can be tried."""
     wins, losses, skipped = (at_plan.count(value) for value in (1, 0, -1))
     most, fewest = threshold - 1 - wins, threshold - wins - skipped
-    sides = EProcess.planned(rest, most), EProcess.planned(rest, rest - fewest)
+    sides = EProcess.plan(rest, most), EProcess.plan(rest, rest - fewest)
     levels = (math.log(1 / delta),) * 2
     return ConditionTest("", 2 + rest, 1, (threshold,) * 2, (wins, losses, skipped), *sides, levels, (delta,) * 2, 0.9)
 
@@ -99,8 +99,8 @@ def test_whatever_becomes_of_known_labels_a_condition_is_answered_wrongly_with_t
 def test_a_condition_of_an_earlier_version_that_counts_what_a_curve_said_is_read_by_its_own_levels():
     """And without that, once a label of the curve is withdrawn: the test against what was planned starts anew."""
     facts = with_known((1, 1), 60, 50, 0.05).facts()
-    then = ConditionTest.of(json.loads(json.dumps({**facts, "levels": [0.5, 4.0], "earlier": [6.0, 0.0]})))
-    now = ConditionTest.of(json.loads(json.dumps(facts)))
+    then = ConditionTest.from_facts(json.loads(json.dumps({**facts, "levels": [0.5, 4.0], "earlier": [6.0, 0.0]})))
+    now = ConditionTest.from_facts(json.loads(json.dumps(facts)))
     labels = np.ones(60, np.int8)
     stops = [int(np.argmax(then.read(labels).passing >= level)) for level in (0.5, math.log(20))]
     assert stops == [then.read(labels).stopped, now.read(labels).stopped]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from suite_cases import cases, examples
 
-from streameval.sequential.hash_order import Levels, raised
+from streameval.sequential.hash_order import Levels, raise_levels
 
 LAST = np.array([3, 7, 20])
 
@@ -15,7 +15,7 @@ def grown(levels, steps, taken, rng):
     """Raise in steps; what was drawn, in the order of its places."""
     ranks, places = np.empty(0, np.int64), np.empty(0)
     for wanted in steps:
-        levels, new = raised(levels, np.array(wanted), np.union1d(taken, ranks), rng)
+        levels, new = raise_levels(levels, np.array(wanted), np.union1d(taken, ranks), rng)
         assert np.all(np.diff(levels.level) <= 0)
         ranks, places = np.append(ranks, new.rank), np.append(places, new.order)
     order = np.argsort(places)
@@ -80,7 +80,7 @@ def test_a_level_that_rises_with_rank_would_begin_no_permutation():
     """The deeper items would come first: three of the first seven are in the first range."""
     rng, first, runs = np.random.default_rng(0), 0, 1_000
     for _ in range(runs):
-        _, new = raised(Levels.none(LAST), np.array([0.05, 0.6, 0.0]), np.empty(0, np.int64), rng)
+        _, new = raise_levels(Levels.none(LAST), np.array([0.05, 0.6, 0.0]), np.empty(0, np.int64), rng)
         first += bool(new.rank.size) and new.rank[np.argmin(new.order)] <= 3
     assert first / runs < 0.2 < 3 / 7
 

@@ -16,7 +16,7 @@ from suite_cases import cases, examples, slow
 from streameval.kernels.block_evidence import evidence, factors
 from streameval.sequential import KnownItems, read_design
 from streameval.sequential.blocks import draw_in_order
-from streameval.sequential.judged import shifted
+from streameval.sequential.judged import shift_odds
 
 
 def labelled(drawn, truth):
@@ -206,7 +206,7 @@ def test_a_design_with_a_judge_is_read_from_what_it_gave_and_goes_on_the_same():
     reserve = design.setting.judge(design.blocks.last[:: PRIOR.size]).reserve
     again = read_design(json.loads(json.dumps(design.facts())), design.setting.known)
     drawn = run(design, truth, most=150)
-    ahead = again.unasked(reserve, drawn.table["rank"].to_numpy())
+    ahead = again.rest_of_reserve(reserve, drawn.table["rank"].to_numpy())
     assert sorted(ahead.to_pylist(), key=str) == sorted(drawn.ahead.to_pylist(), key=str)
     one, other = (each.next(from_, labelled(from_, truth), 40, 1).table for each, from_ in (
         (design, drawn), (again, type(drawn)(drawn.table, ahead, json.loads(json.dumps(drawn.state))))))  # fmt: skip
@@ -216,7 +216,7 @@ def test_a_design_with_a_judge_is_read_from_what_it_gave_and_goes_on_the_same():
 def test_classes_predict_the_precision_that_is_expected():
     items = np.array([4_000, 15_000, 1_000])
     for precision in (0.05, 0.5, 0.97):
-        rates = shifted(PRIOR, items, precision)
+        rates = shift_odds(PRIOR, items, precision)
         assert (items @ rates) / items.sum() == pytest.approx(precision, abs=1e-9)
         assert rates[0] < rates[2] < rates[1]
-    assert (shifted(PRIOR, items, None) == PRIOR).all()
+    assert (shift_odds(PRIOR, items, None) == PRIOR).all()

@@ -120,13 +120,13 @@ def test_the_expectation_of_evidence_for_a_false_claim_is_at_most_one(missing):
 def test_evidence_for_a_false_side_of_a_signed_claim_is_expected_to_stay_at_one(question):
     n_items = 6
     design = plan(question, n_items)
-    blocks = RankBlocks.between([2, 3, 6])
+    blocks = RankBlocks.ending_at([2, 3, 6])
     rank = design.ranks[0]
     checked = {}
     for labels in itertools.product((0, 1), repeat=n_items):
         truth = holds(question, np.array(labels), rank)
         for claim, true in ((design.claims[0], truth), (design.claims[0].opposite(), not truth)):
-            side = ClaimSide.of(claim.of_blocks(blocks.last, rank), claim.least, blocks, KnownItems.nothing(), 3.0)
+            side = ClaimSide.plan(claim.of_blocks(blocks.last, rank), claim.least, blocks, KnownItems.nothing(), 3.0)
             where = blocks.find(np.arange(1, n_items + 1))
             bad = np.bincount(where, side.bad(where, np.array(labels, np.int8)), minlength=3).astype(int)
             found = int((side.mass * bad).sum())
@@ -240,7 +240,7 @@ def test_what_is_not_refused_is_an_interval_that_rises_with_the_mass_tried():
 
 
 def test_draws_take_blocks_at_their_rates_and_items_uniformly():
-    blocks, rng = RankBlocks.between([3, 9, 10]), np.random.default_rng(1)
+    blocks, rng = RankBlocks.ending_at([3, 9, 10]), np.random.default_rng(1)
     taken, runs = np.array([2, 4, 5]), examples(2_000, 6_000)
     first, second = np.zeros(11), np.zeros(11)
     for _ in range(runs):
@@ -374,12 +374,12 @@ def test_evidence_never_falls_when_a_label_turns_out_to_be_good_nor_do_stakes_ch
 
 
 def test_bad_items_that_are_known_are_taken_off_what_has_to_be_found():
-    blocks, known = RankBlocks.between([2, 5]), np.array([1, 4])
+    blocks, known = RankBlocks.ending_at([2, 5]), np.array([1, 4])
     rest, where = np.array([2, 3, 5]), blocks.find(np.arange(1, 6))
     for labels in itertools.product((0, 1), repeat=5):
         array = np.array(labels, np.int8)
         claim = claim_of(Question.of("recall@2 >= 0.6"), 2, 5)
-        side = ClaimSide.of(
+        side = ClaimSide.plan(
             claim.of_blocks(blocks.last, 2), claim.least, blocks, KnownItems(known, array[known - 1]), 3.0
         )
         bad = side.bad(where, array) * side.mass[where]

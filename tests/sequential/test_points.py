@@ -10,7 +10,7 @@ from streameval.kernels.hypergeometric import intervals
 from streameval.questions import Question
 from streameval.sequential import KnownItems, QuestionSetting, read_design
 from streameval.sequential.points import PrecisionPoints, first_of
-from streameval.sequential.rounds import asked, placed
+from streameval.sequential.rounds import next_round, places_of
 
 
 def plan(asked, n_items, *, known=None, confidence="0.95", expect=None):
@@ -139,8 +139,8 @@ def test_what_a_sample_grows_by_is_the_next_of_one_random_order():
         rng, drawn = np.random.default_rng(seed), design.start()
         for look, sizes in enumerate(([3, 4], [6, 8])):
             drawn = design._drawn_to(sizes, drawn, KnownItems.nothing(), rng)
-            drawn = asked(replace(drawn, state={**state, "looks": [look + 1] * 2}), None)
-            items = placed(drawn.table)
+            drawn = next_round(replace(drawn, state={**state, "looks": [look + 1] * 2}), None)
+            items = places_of(drawn.table)
             for at, (rank, size) in enumerate(zip((8, 20), sizes, strict=True)):
                 counts[look, at, items.rank[first_of(items, rank, size)] - 1] += 1
     for look, sizes in enumerate(([3, 4], [6, 8])):

@@ -241,7 +241,7 @@ def most_evidence(design, list_, seed):
     """Against the true number of positives, on either side, whenever one looks."""
     drawn = run(design, of_list(list_), seed, examples(120, 60), rounds=examples(4, 8))
     labels = labelled(drawn, of_list(list_))
-    course, known = Course.of(drawn.table, labels), design._known(drawn, labels)
+    course, known = Course.from_table(drawn.table, labels), design._known(drawn, labels)
     left = design._left(known)
     rest = int(list_.sum() - (known.label == 1).sum())
     paths = [

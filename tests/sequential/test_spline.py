@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from streameval.sequential import KnownItems, pilot
-from streameval.sequential.spline import CURVES, fitted, grid
+from streameval.sequential.spline import CURVES, fit, grid
 
 
 def curves_of(rank, label, n_items, seed=0):
-    return fitted(KnownItems(np.asarray(rank), np.asarray(label, np.int8)), n_items, np.random.default_rng(seed))
+    return fit(KnownItems(np.asarray(rank), np.asarray(label, np.int8)), n_items, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("n_items", [10**4, 10**7, 2 * 10**9])

@@ -356,7 +356,7 @@ def test_results_are_read_back_as_they_were_written(study):
 def test_truth_and_thresholds_of_every_slice(study):
     folder, _table, found = study
     plan = Study(folder).plan()
-    opened = open_ranking(plan.location["source"], RankingOptions.of(plan))
+    opened = open_ranking(plan.location["source"], RankingOptions.from_plan(plan))
     whole = opened.fetch(np.arange(1, 3_001), ["country", "truth"]).table
     names, truth, score = names_of(whole), whole.column("truth").to_numpy(), whole.column("score").to_numpy()
     for one in found.slices:

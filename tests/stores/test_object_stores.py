@@ -30,7 +30,7 @@ from streameval.rows.options import RankingOptions
 from streameval.stores import objects, trouble
 from streameval.stores.clients import REQUESTS
 from streameval.stores.objects import ObjectFile
-from streameval.stores.transfer import copied
+from streameval.stores.transfer import local_copy
 from streameval.verbs.publish import publish
 
 PUBLISHED = ["plan.parquet", "plan.json", *kind_named("curve").result.files(None)]
@@ -381,7 +381,7 @@ def truth(catalogue):
 def test_labels_that_grew_are_read_whole_by_the_same_process(lake, study, truth, capsys):
     place, planned = "s3://lake/asked/growing.csv", study("stored-planned")
     label_object(lake, truth.slice(0, 100), "growing.csv")
-    with copied(place) as copy:
+    with local_copy(place) as copy:
         assert Path(copy).read_bytes() == csv_of(truth.slice(0, 100))
     label_object(lake, truth, "growing.csv")
     capsys.readouterr()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from suite_cases import examples
 
 from streameval.stores.local import LOCAL
-from streameval.stores.ranges import _joined, blocks, join
+from streameval.stores.ranges import _join, blocks, join
 
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), max_size=20)
 
@@ -16,7 +16,7 @@ RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), max_size=20
 def test_few_ranges_are_joined_as_many_are(few, gap):
     far = [(1_000 * (1 + i), 1) for i in range(17)]  # more than are few, behind all others
     joined, places = blocks(np.array(few + far, np.int64), gap)
-    of_few = _joined(few, gap)
+    of_few = _join(few, gap)
     assert of_few[0] == joined[:-17].tolist()
     assert of_few[1] == places[:-17].tolist()
     assert join(few, gap) == [tuple(one) for one in of_few[0]]
@@ -27,7 +27,7 @@ def test_few_ranges_are_joined_as_many_are(few, gap):
 def test_blocks_are_those_whatever_their_number(few, gap):
     joined, places = blocks(np.array(few, np.int64).reshape(-1, 2), gap)
     assert (joined.shape[1], joined.dtype, places.dtype) == (2, np.int64, np.int64)
-    assert (joined.tolist(), places.tolist()) == _joined(few, gap)
+    assert (joined.tolist(), places.tolist()) == _join(few, gap)
 
 
 def test_a_small_file_is_read_once_whatever_is_asked_of_it(tmp_path):

@@ -237,8 +237,8 @@ def test_results_of_another_plan_are_called_so(whole, study, tmp_path, capsys):
 
 
 def test_a_file_that_did_not_change_is_decoded_once_and_one_that_did_again(study, monkeypatch):
-    decoded, decode = [], own_tables._decoded
-    monkeypatch.setattr(own_tables, "_decoded", lambda path, content: decoded.append(path) or decode(path, content))
+    decoded, decode = [], own_tables._decode
+    monkeypatch.setattr(own_tables, "_decode", lambda path, content: decoded.append(path) or decode(path, content))
     own_tables._kept.cache_clear()
     first, again = Study(study).plan(), Study(study).plan()
     assert first.table.equals(again.table)

@@ -139,7 +139,7 @@ def test_metrics_and_macros_agree(session):
     scores=st.booleans(),
 )
 def test_any_envelope_is_answered_alike(n, seed, misses, more, scores, tmp_path_factory):
-    from streameval.curve.estimated import joined
+    from streameval.curve.estimated import join
     from streameval.kinds.curve.database import _BOUNDED, _list_facts
     from streameval.study.database.session import Session
     from streameval.study.database.writer import database
@@ -156,7 +156,7 @@ def test_any_envelope_is_answered_alike(n, seed, misses, more, scores, tmp_path_
     score = pa.table({"rank": np.arange(1, n + 1), "score": np.sort(rng.random(n))[::-1]}) if scores else None
     grid = np.unique(np.append(rng.integers(1, n + 1, 3), n))
     pieces = np.unique(np.append(rng.integers(1, n + 1, 4), n))
-    raw = joined(pieces, rng.choice([0, 0.3, 0.5, 1.0], pieces.size), known + 1, truth[known])
+    raw = join(pieces, rng.choice([0, 0.3, 0.5, 1.0], pieces.size), known + 1, truth[known])
     curve = Curve(n, envelope, grid, Claim("simultaneous", 0.95, ""), score=score, estimated=rng.choice([raw, None]))
     curve = curve.with_misses(misses, misses + more, misses + rng.random() * more).settled
     curve = curve.with_score(curve.table.select(["rank", "score"])) if scores else curve

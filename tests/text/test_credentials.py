@@ -17,7 +17,7 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.labelling.readers import adbc
-from streameval.text.credentials import masked, masked_source, without_secrets
+from streameval.text.credentials import mask, masked_source, without_secrets
 
 SMALL = ["--method", "paula(epsilon=0.1, window=20)"]
 # letters that no message and no path holds in a row, with what has a meaning in an address between them
@@ -177,7 +177,7 @@ def test_a_defect_is_shown_without_secrets(home, monkeypatch, capsys):
     ],
 )
 def test_only_what_may_be_secret_is_hidden(text, shown):
-    assert masked(text) == shown == masked(shown)
+    assert mask(text) == shown == mask(shown)
 
 
 @given(where=ADDRESSES)

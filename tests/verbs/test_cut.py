@@ -41,7 +41,7 @@ def random_envelope(n, rng):
 
 
 def deepest_rank(envelope, share):
-    return rank_at_precision(Extremes.of(envelope, 0), share)[0]
+    return rank_at_precision(Extremes.from_envelope(envelope, 0), share)[0]
 
 
 @settings(max_examples=examples(60, 300), deadline=None)
@@ -82,7 +82,7 @@ def test_the_first_rank_of_a_recall_is_that_of_the_worst_list(n, seed, misses, t
     sums = sums[np.all((sums >= lower) & (sums <= upper), axis=1)]
     sums = sums[sums[:, -1] + misses > 0]
     reached = [r for r in range(1, n + 1) if np.all(10 * sums[:, r - 1] >= tenths * (sums[:, -1] + misses))]
-    _, last = rank_at_recall(Extremes.of(envelope, misses), Fraction(tenths, 10))
+    _, last = rank_at_recall(Extremes.from_envelope(envelope, misses), Fraction(tenths, 10))
     if sums.size:
         assert last == (reached[0] if reached else np.inf)
     else:

@@ -20,7 +20,7 @@ from streameval.errors import InputError
 from streameval.kernels.draw import SAMPLE_SEED, mix64, sample_hashes
 from streameval.methods import create
 from streameval.order.scan import key_hashes
-from streameval.rankings.draw_by_key import below, draw_by_key
+from streameval.rankings.draw_by_key import are_drawn, draw_by_key
 from streameval.study.known_labels import KnownLabels
 from streameval.types import Labels
 
@@ -56,8 +56,8 @@ def test_parts_merge_into_the_whole(seed, cuts):
     rate = rates[1][np.searchsorted(rates[0], np.arange(1, 61))]
     naive = [r for r in range(60) if rate[r] == 1 or int(hashes[r]) < int(rate[r] * 2**64)]
     edges = [0, *sorted(cuts), 60]
-    parts = [below(hashes[a:b], a + 1, rates) + a for a, b in pairwise(edges)]
-    assert np.concatenate(parts).tolist() == naive == below(hashes, 1, rates).tolist()
+    parts = [are_drawn(hashes[a:b], a + 1, rates) + a for a, b in pairwise(edges)]
+    assert np.concatenate(parts).tolist() == naive == are_drawn(hashes, 1, rates).tolist()
 
 
 @pytest.mark.parametrize("score", [None, "v2"])

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 from streameval.cli.output import Output
 from streameval.cli.picture import TerminalLine
 from streameval.errors import InputError
-from streameval.methods import declared
+from streameval.methods import list_parameters
 from streameval.methods.options import SHARED
 from streameval.methods.values import parameters_of
 from streameval.options import alternatives, types_of
@@ -64,7 +64,7 @@ def guide(*topic: str, output: Output = _PLAIN) -> None:
                  for line in (head, *(f"  {name:{width}}  {titles[name]}" for name in names))]  # fmt: skip
         output.say(titles, lines)
         return
-    if wanted in declared():
+    if wanted in list_parameters():
         pages[wanted] = _of_method(wanted, pages["methods"])
     if wanted not in pages:
         _search(wanted, pages, output)
@@ -75,10 +75,10 @@ def guide(*topic: str, output: Output = _PLAIN) -> None:
 
 def _of_method(name: str, page: str) -> str:
     """Give the section of a method, and a table of what its value may name."""
-    summary = declared()[name].summary
+    summary = list_parameters()[name].summary
     written = (part for part in _sections(page) if part.partition("\n")[0] == name)
     section = next(written, f"{name}\n\n{summary[0].upper()}{summary[1:]}.")
-    rows = [f"| {parameter.name} | {_default(parameter)} | {_meaning(parameter, types_of(declared()[name]))} |"
+    rows = [f"| {parameter.name} | {_default(parameter)} | {_meaning(parameter, types_of(list_parameters()[name]))} |"
             for parameter in parameters_of(name)]  # fmt: skip
     typed = f"--method '{name}(NAME=VALUE, NAME=VALUE)' sets these:"
     return "\n".join(

@@ -21,7 +21,7 @@ from streameval.reporting.sentences import estimate_sentence
 from streameval.reporting.simulation import kind_of
 from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
-from streameval.text import escaped, number_of, printable
+from streameval.text import escape, number_of, printable
 
 _POINTS = 700
 _NAMED = 3  # metrics that a sentence names
@@ -141,13 +141,13 @@ def page(comparison: Comparison) -> str:
     main, every = ([[metric_name(row), *_cells(comparison, row)] for row in rows]
                    for rows in (main_rows(differences), differences))  # fmt: skip
     about = "Share of positives among the first k items."
-    label = escaped(f"Chart: precision by rank of {both[0]} and {both[1]}. {about}")
+    label = escape(f"Chart: precision by rank of {both[0]} and {both[1]}. {about}")
     command = f"streameval report {shlex.join([comparison.a.name, comparison.b.name])} --out curves.html"
     picture = f"<div class='chart' role='img' aria-label='{label}'>{drawn}</div>"
     lead = [
         *map(soft, sides(comparison)),
         highlight(verdict(comparison)),
-        f"<p class='soft'>To see all curves of both: <code>{escaped(command)}</code></p>",
+        f"<p class='soft'>To see all curves of both: <code>{escape(command)}</code></p>",
     ]
     return document(f"streameval: {title}", title, lead, [
         Section("Precision by rank", f"{about} {claim_sentence(comparison)}", picture),

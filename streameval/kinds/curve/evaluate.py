@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.curve import Basis, Curve
-from streameval.curve.bounds import inside
+from streameval.curve.bounds import cut_to_bounds
 from streameval.curve.label_error import CONFIDENCE, check_label_error
 from streameval.errors import InputError, StudyError, misses_or_study
 from streameval.judges.classes import awaits_judge
@@ -291,7 +291,7 @@ def _misses(rest: Rest, confidence: float) -> tuple[int, int, float]:
         curve = curve_of(plan, rest.evaluation.labels, rest.judging.label_error)
     low, _, high = curve.yield_at(curve.n_items)
     few, many = int(np.ceil(low)), int(np.floor(high))
-    return few, many, float(inside(rest.evaluation.curve.yield_at(curve.n_items).estimate, few, many))
+    return few, many, float(cut_to_bounds(rest.evaluation.curve.yield_at(curve.n_items).estimate, few, many))
 
 
 def _claim(claim: Claim, rest: Rest, level: float) -> Claim:

@@ -48,7 +48,7 @@ from streameval.reporting.text import NOTHING, Columns
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
 from streameval.study.results import Evaluation
-from streameval.text import escaped, number_of, short
+from streameval.text import escape, number_of, short
 from streameval.types import Plan
 
 _OVERALL = (
@@ -174,7 +174,7 @@ def _chart(figure: Figure, more: str = "") -> Section:
 
 def _place(figure: Figure, about: str) -> str:
     """Tell where scripts draw a chart; `about` is what a screen reader says of it."""
-    name = f"id='chart-{figure.name}' role='img' aria-label='{escaped(about)}'"
+    name = f"id='chart-{figure.name}' role='img' aria-label='{escape(about)}'"
     return f"<div class='chart' {name}>{figure.still}</div>"
 
 
@@ -186,7 +186,7 @@ def _slices(study: ReportedStudy, small: Sequence[Figure]) -> Section:
     )
     more = len(study.evaluation.slices) - len(small)
     charts = "".join(
-        f"<figure><figcaption>{escaped(each.title)} <span class='soft'>{escaped(each.caption)}</span></figcaption>"
+        f"<figure><figcaption>{escape(each.title)} <span class='soft'>{escape(each.caption)}</span></figcaption>"
         f"{_place(each, f'Chart: precision by rank of slice {each.title}. The table has its main numbers.')}</figure>"
         for each in small
     )
@@ -198,7 +198,7 @@ def _slices(study: ReportedStudy, small: Sequence[Figure]) -> Section:
 def _picker(shown: Sequence[ReportedStudy], packed: Packed) -> Section:
     proves = any(study.evaluation.curve.proves for study in shown)
     targets = [f'<option value="{name}">{name} is at least</option>' for name in ("precision", "recall")]
-    options = "".join(f'<option value="{i}">{escaped(study.name)}</option>' for i, study in enumerate(shown))
+    options = "".join(f'<option value="{i}">{escape(study.name)}</option>' for i, study in enumerate(shown))
     studies = f'<label>Study<select name="study">{options}</select></label>' if len(shown) > 1 else ""
     note = "" if proves else " Nothing is proven: these are a picture, so no precision or recall can be asked for."
     if not packed.whole:
@@ -211,7 +211,7 @@ def _next(study: ReportedStudy) -> list[Section]:
     """The command that uses what is proven, or brings what is missing."""
     result, plan = study.evaluation, study.plan
     command, does = NOTHING if plan is None else after_curve(plan, result.curve, result.summary, study.name)
-    return [Section("Next", figure=f"<p><code>{escaped(command)}</code> {escaped(does)}.</p>")] if command else []
+    return [Section("Next", figure=f"<p><code>{escape(command)}</code> {escape(does)}.</p>")] if command else []
 
 
 def _details(study: ReportedStudy, several: bool) -> Iterator[Section]:
@@ -321,7 +321,7 @@ def _provenance(study: ReportedStudy) -> Section:
     facts |= {"coverage": claim.coverage, "confidence": claim.confidence}
     facts |= {"assumes": claim.assumes, "about": claim.about, "because": claim.why or None}
     lines = commands(plan, evaluation.summary) if plan is not None else []
-    again = "".join(f"{escaped(line)}\n" for line in lines)
+    again = "".join(f"{escape(line)}\n" for line in lines)
     steps = f"{paragraph('Commands that make this again:')}<pre tabindex='0'>{again}</pre>" if again else ""
     return provenance(facts, steps)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streameval.errors import InputError
-from streameval.judges.classes import asked, refuse_accuracy_alone
+from streameval.judges.classes import assign_judge, refuse_accuracy_alone
 from streameval.judges.options import JudgeColumn
 from streameval.judges.values import Judge, judge_in, judge_of_sample
 from streameval.kinds.planning import Drawn, PlanRequest, fresh_seed, refuse_unjoinable
@@ -20,7 +20,7 @@ from streameval.order.scores import missing_rows
 from streameval.progress import Progress
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
-from streameval.rankings.stored_order import located
+from streameval.rankings.stored_order import describe_place
 from streameval.scans.units import parts_of
 from streameval.text import those_with
 from streameval.types import Plan
@@ -127,7 +127,7 @@ def _by_key(opened: Ranking, how: Drawing, request: PlanRequest) -> Drawn:
     rates = method.rates(opened.n_items)
     rank = draw_by_key(opened, rates, how.key, how.seed, request.options.memory, request.progress)
     drawn = method.drawn(opened.n_items, how.seed, rank)
-    plan = replace(drawn, ranking=opened.description(), location=located(opened))
+    plan = replace(drawn, ranking=opened.description(), location=describe_place(opened))
     plan = plan.with_notes(draw_by=list(how.key), **known_labels.notes)
     return Drawn(plan, opened, known_labels.known_by(how.key[:1]).taken_over(plan, opened))
 
@@ -148,11 +148,13 @@ def _refuse_nulls(opened: Ranking) -> None:
 
 def _by_rank(opened: Ranking, how: Drawing, progress: Progress) -> Plan:
     """Draw ranks, and look up what a judge says of them."""
-    drawn = replace(how.method.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
+    drawn = replace(
+        how.method.plan(opened.n_items, how.seed), ranking=opened.description(), location=describe_place(opened)
+    )
     if how.judge is None:
         return drawn
     if how.method.judge_sample:
-        return asked(drawn, how.judge)
-    from streameval.slices.judge import judged
+        return assign_judge(drawn, how.judge)
+    from streameval.slices.judge import count_classes
 
-    return judged(opened, drawn, how.judge, progress)
+    return count_classes(opened, drawn, how.judge, progress)

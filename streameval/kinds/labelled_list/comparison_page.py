@@ -20,7 +20,7 @@ from streameval.reporting.layout import Section, document, fold, highlight, soft
 from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
 from streameval.study import Study
-from streameval.text import escaped, printable
+from streameval.text import escape, printable
 
 _SHOWN = ("average_precision", "roc_auc", "r_precision", "precision_at", "precision_at_score", "recall_at_score",
           "f1_at_score")  # fmt: skip
@@ -83,7 +83,7 @@ def page(comparison: SamplesComparison) -> str:
     """Draw the report of a comparison: the differences, and their intervals. It has no scripts."""
     names = [printable(Path(folder).name or folder) for folder in comparison.folders]
     title, drawn = f"{' and '.join(names)} compared", still(spec(figure(comparison)))
-    label = escaped(f"Chart: paired differences of {title}. {meaning(comparison)}")
+    label = escape(f"Chart: paired differences of {title}. {meaning(comparison)}")
     picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
     rows = comparison.differences.to_pylist()
     every = _table(comparison, rows)

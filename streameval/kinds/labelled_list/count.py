@@ -52,7 +52,7 @@ from streameval.scans.jobs import Engine
 from streameval.scans.units import readers
 from streameval.spill.store import ScratchFile
 from streameval.stores.temporary import temporary_folder
-from streameval.stores.transfer import copied
+from streameval.stores.transfer import local_copy
 from streameval.study.formats import format_mark
 from streameval.study.results import SKETCH, Evaluation
 from streameval.types import Claim
@@ -162,7 +162,7 @@ def _open(
         from streameval.labelling.join_to_list import ItemKeys, join_labels
 
         keys = ItemKeys(ranking.rows.all_names(), rows.columns, "stored" if rows.order is None else "scored")
-        with copied(external[0]) as place:
+        with local_copy(external[0]) as place:
             joined = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
         rows, unmatched = replace(rows, joined_labels=joined.values), (joined.unnamed, joined.of_no_item)
     if labels[2] is not None:

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from streameval.kinds.paired.says import names_of
 from streameval.labelling.tally import Tallied
-from streameval.paired.bet import BetLimits, BetPlan, walked
-from streameval.paired.looks import bet_error, count_error, intersected
+from streameval.paired.bet import BetLimits, BetPlan, limits_of_walk
+from streameval.paired.looks import bet_error, count_error, intersect
 from streameval.paired.samples import CutoffSample, LabelledItems, samples
-from streameval.paired_draws.pair import below
+from streameval.paired_draws.pair import are_below
 from streameval.questions.comparing import Looks
 from streameval.questions.cutoffs import Cutoff
 from streameval.types import Claim, Coverage, Plan
@@ -255,7 +255,7 @@ class LabelledDraw:
         Before the end, items that another cutoff has at a higher rate came first: each stands for as many as its
         probability of being among those that were reached says.
         """
-        drawn = of_cutoff & ~self.certain & below(self.u, np.full(self.u.size, self.rates[j])) & (self.wrong >= 0)
+        drawn = of_cutoff & ~self.certain & are_below(self.u, np.full(self.u.size, self.rates[j])) & (self.wrong >= 0)
         seen = np.minimum(self.rates[j], self.reached * self.own_rate)
         stands_for = np.divide(self.rates[j], seen, out=np.ones_like(seen), where=drawn)
         first, second = (np.average(self.wrong[some], weights=stands_for[some]) if some.any() else None
@@ -277,7 +277,7 @@ class LabelledDraw:
 
     def walk(self, j: int, of_cutoff: BoolArray, error: float) -> BetLimits:
         """Bounds at any time from the items of cutoff j, in the order of their hashes; known ones are apart."""
-        drawn = np.flatnonzero(of_cutoff & ~self.known & below(self.u, np.full(self.u.size, self.rates[j])))
+        drawn = np.flatnonzero(of_cutoff & ~self.known & are_below(self.u, np.full(self.u.size, self.rates[j])))
         drawn = drawn[np.argsort(self.u[drawn], kind="stable")]
         right = float(self.plan.parameters["min_precision"])
         judged = "predictions" in self.plan.notes
@@ -286,7 +286,7 @@ class LabelledDraw:
         classes, apart = 2 * (~self.gain) + self.predicted, of_cutoff & self.known
         sizes = self.sizes[j].ravel() - np.bincount(classes[apart], minlength=4)
         bet = BetPlan(sizes, losses, error, drawn.size, expected=expected, known=self._known_difference(apart))
-        return walked(bet, classes[drawn], self.label[drawn])
+        return limits_of_walk(bet, classes[drawn], self.label[drawn])
 
     def _known_difference(self, apart: BoolArray) -> tuple[int, int]:
         """The least and the most that known items add to the difference; a label of theirs may have been taken back."""
@@ -297,7 +297,7 @@ class LabelledDraw:
 
     def counts_at(self, j: int, of_cutoff: BoolArray) -> Iterator[tuple[int, int]]:
         """Of gains and losses: items that are looked at for cutoff j, positive ones, and those without a label."""
-        seen = of_cutoff & (self.certain | below(self.u, np.full(self.u.size, self.rates[j])))
+        seen = of_cutoff & (self.certain | are_below(self.u, np.full(self.u.size, self.rates[j])))
         for some in (seen, seen & (self.label == 1), seen & (self.label < 0)):
             yield int((some & self.gain).sum()), int((some & ~self.gain).sum())
 
@@ -331,7 +331,7 @@ def _bounds(items: LabelledDraw, j: int, of_cutoff: BoolArray, sample: CutoffSam
     if error := count_error(confidence, cutoffs, looks):
         low, high = sample.limits(error)
         bet_alone = both
-        both = intersected((np.array([max(-losses, ahead + low)]), np.array([min(gains, ahead + high)])), both)
+        both = intersect((np.array([max(-losses, ahead + low)]), np.array([min(gains, ahead + high)])), both)
         if both[0] < bet_alone[0] or both[1] > bet_alone[1]:  # the looks exclude one another: that at the end counts
             decided = None
     estimated = sample.estimate(*items.shares(j, of_cutoff))

@@ -10,7 +10,7 @@ from streameval.kinds.paired.says import place, sentence
 from streameval.reporting.layout import STACKED, Section, highlight, paragraph, study_page
 from streameval.reporting.text import Text
 from streameval.study.results import Result
-from streameval.text import escaped
+from streameval.text import escape
 
 _WIDTH, _ROW, _LEFT, _ARROW = 244, 30, 76, 8  # in pixels: the scale, a cutoff, its name, an arrow at the scale's end
 _ROUND = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)  # ends of scales
@@ -49,7 +49,7 @@ def figure(rows: Sequence[Mapping[str, Any]]) -> str:
     )
     middle = f'x1="{_x(0, scale):g}" x2="{_x(0, scale):g}"'
     zero = f'<line {middle} y1="0" y2="{height}" stroke="currentColor" stroke-opacity="0.4"/>'
-    label = escaped("Chart: " + "; ".join(map(sentence, rows)) + ".")
+    label = escape("Chart: " + "; ".join(map(sentence, rows)) + ".")
     box = f'viewBox="0 -6 {_LEFT + _WIDTH + 30} {height + 40}" style="width:100%;max-width:30rem"'
     font = 'font-size="13" font-family="sans-serif" fill="currentColor"'
     return f'<svg role="img" aria-label="{label}" {box} {font}>{zero}{lines}{ticks}</svg>'
@@ -70,7 +70,7 @@ def scale_of(rows: Sequence[Mapping[str, Any]]) -> float:
 
 def _line(row: Mapping[str, Any], at: int, scale: float) -> Iterator[str]:
     y, size = _ROW * at + _ROW / 2, _size(row)
-    yield f'<text x="0" y="{y + 4:g}">{escaped(place(row["cutoff"]))}</text>'
+    yield f'<text x="0" y="{y + 4:g}">{escape(place(row["cutoff"]))}</text>'
     for share, colour in ((row["gains"] / size, _B), (-row["losses"] / size, _A)):
         end = _x(max(-scale, min(share, scale)), scale)
         yield (f'<line x1="{_x(0, scale):g}" x2="{end:g}" y1="{y:g}" y2="{y:g}" stroke="{colour}" '

@@ -23,7 +23,7 @@ from streameval.options import listed
 from streameval.order.item_keys import types_of_both
 from streameval.order.scan import key_hashes
 from streameval.paired.rates import item_probability, largest_rates, probabilities
-from streameval.paired_draws.pair import COUNTS, DrawnPair, Pair, PairedDraw, ScoreCutoffs, below
+from streameval.paired_draws.pair import COUNTS, DrawnPair, Pair, PairedDraw, ScoreCutoffs, are_below
 from streameval.paired_draws.tops import draws_of
 from streameval.progress import Progress
 from streameval.questions.comparing import Comparing, powers_of_ten
@@ -190,7 +190,7 @@ def plan_table(pair: Pair, drawn: DrawnPair, rates: FloatArray, was_known: BoolA
     """
     first_a, first_b, u = (drawn.table.column(name).to_numpy() for name in ("first_a", "first_b", "u"))
     probability = np.where(was_known, 1.0, item_probability(first_a, first_b, rates))
-    kept = np.flatnonzero(below(u, probability))
+    kept = np.flatnonzero(are_below(u, probability))
     names = [name for name in ("first_a", "first_b", "u", "predicted") if name in drawn.table.column_names]
     turn = np.empty(kept.size, np.int64)
     turn[np.lexsort((u[kept], u[kept] / probability[kept]))] = np.arange(kept.size)

@@ -50,7 +50,7 @@ def estimate_answers(
     """
     design, drawn = load_design(plan, known_items)
     budget = plan.parameters["budget"]
-    design = design.within(None if budget is None else max(0, budget - int(tallied.answered.sum())))
+    design = design.within_budget(None if budget is None else max(0, budget - int(tallied.answered.sum())))
     answers = np.where(tallied.answered & (tallied.labels.label < 0), -2, tallied.labels.label).astype(np.int8)
     answer = design.answer(drawn, answers)
     labels, confidence = tallied.labels, float(plan.parameters["confidence"])

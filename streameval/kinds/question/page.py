@@ -11,7 +11,7 @@ from streameval.kinds.question.says import forecast_sentence, posed_as
 from streameval.reporting.layout import STACKED, Section, highlight, paragraph, study_page
 from streameval.reporting.text import Text
 from streameval.study.results import Result
-from streameval.text import escaped
+from streameval.text import escape
 
 _WIDTH, _HEIGHT, _MOST = 430, 170, 400  # of a picture, in pixels; and points of a path
 
@@ -34,7 +34,7 @@ def evidence(table: pa.Table) -> list[Section]:
         sides = {side: [row for row in rows if (row["question"], row["side"]) == (question, side)]
                  for side in ("pass", "fail")}  # fmt: skip
         if max(map(len, sides.values())) > 1:
-            caption = f"<figcaption>{escaped(question)}</figcaption>"
+            caption = f"<figcaption>{escape(question)}</figcaption>"
             drawn.append(f"<figure>{caption}{_picture(question, sides)}</figure>")
     note = "The evidence for each side after each label, as a share of what it takes to decide."
     return [Section("Evidence", note, "\n".join(drawn))] if drawn else []
@@ -53,7 +53,7 @@ def _picture(question: str, sides: dict[str, list[dict[str, Any]]]) -> str:
     )
     ticks = "".join(f'<text x="{_WIDTH * at:g}" y="{_HEIGHT + 26}" text-anchor="middle">{round(last * at):,}</text>'
                     for at in (0, 0.5, 1))  # fmt: skip
-    label = escaped(f"Chart: evidence for and against {question} after each of {last:,} labels.")
+    label = escape(f"Chart: evidence for and against {question} after each of {last:,} labels.")
     box = f'viewBox="-44 -14 {_WIDTH + 80} {_HEIGHT + 62}" style="width:100%;max-width:40rem"'
     font = 'font-size="13" font-family="sans-serif" fill="currentColor"'
     return (f'<svg role="img" aria-label="{label}" {box} {font}>{levels}{lines}{ticks}'

@@ -20,7 +20,7 @@ from streameval.questions.asking import Asking
 from streameval.questions.comparing import COMPARED
 from streameval.questions.cutoffs import Cutoff
 from streameval.rankings.ranking import Ranking
-from streameval.rankings.stored_order import located
+from streameval.rankings.stored_order import describe_place
 from streameval.sequential import (
     LARGEST,
     LEAST,
@@ -93,7 +93,7 @@ def drawn_plan(
     notes = {"questions": [str(question) for question in asking.asked], "cutoffs": cutoffs, "design": design.facts()}
     plan = Plan(
         design.name, parameters, opened.n_items, seed, pa.table({"rank": pa.array([], pa.int64())}),
-        opened.description(), notes, located(opened),
+        opened.description(), notes, describe_place(opened),
         known=pa.table({"rank": known_items.rank, "label": known_items.label}),
         kind="question",
     )  # fmt: skip
@@ -174,7 +174,7 @@ def load_design(plan: Plan, known_items: KnownItems) -> tuple[QuestionDesign, Dr
     design = read_design(plan.notes["design"], known_items)
     ahead = table.slice(0, 0).drop_columns(["round"]) if plan.ahead is None else plan.ahead
     if plan.judge_sample is not None:
-        ahead = design.unasked(plan.judge_sample, plan.ranks)
+        ahead = design.rest_of_reserve(plan.judge_sample, plan.ranks)
     return design, DrawnItems(table, ahead, plan.notes["state"])
 
 

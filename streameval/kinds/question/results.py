@@ -170,7 +170,7 @@ def _counted_bounds(result: Result, question: Question) -> Bounds | None:
     labels = result.tables["labels"]
     answers = labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
     study = Study(result.folder)
-    facts = LabelFacts.of(n_items, known_now(study, study.plan()), labels.column("rank").to_numpy(), answers)
+    facts = LabelFacts.from_labels(n_items, known_now(study, study.plan()), labels.column("rank").to_numpy(), answers)
     (least, most), (fewest, all_) = facts.positives(int(rank)), facts.positives(n_items)
     if total:
         return Bounds(fewest, math.nan, all_)

@@ -16,7 +16,7 @@ from streameval.reporting.charts import GREY, Spec, difference_chart, spec, stil
 from streameval.reporting.layout import Section, document, highlight, soft
 from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
-from streameval.text import escaped, number_of
+from streameval.text import escape, number_of
 
 HEAD = ("", "a", "b", "a - b", "low", "high", "p", "higher", "a wins", "b wins")
 _NUMBERS = ("a", "b", "estimate", "low", "high")
@@ -80,7 +80,7 @@ def page(comparison: RankingsComparison) -> str:
         f"{side} is higher in {higher.count(side)} of {number_of(len(higher), 'mean')}" for side in "ab"
     )
     about = "Mean of a - b over the rankings, and its interval."
-    label = escaped(f"Chart: mean paired differences of {both[0]} and {both[1]}. {about}")
+    label = escape(f"Chart: mean paired differences of {both[0]} and {both[1]}. {about}")
     picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
     lead = [
         *map(soft, (f"a: {comparison.a}", f"b: {comparison.b}", shared_sentence(comparison))),

@@ -10,7 +10,7 @@ from streameval.questions.printed import measure_of
 from streameval.reporting.layout import Section, highlight, soft, study_page
 from streameval.reporting.text import Columns, Text
 from streameval.study.results import Result
-from streameval.text import escaped, number_of, printable
+from streameval.text import escape, number_of, printable
 
 _WIDTH, _HEIGHT = 280, 90
 _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
@@ -116,7 +116,7 @@ def _distributions(result: Result) -> list[Section]:
     for name, bars in by_metric.items():
         if any(count for _, count in bars):
             mean_name = measure_of(f"mean_{name}", "")
-            drawn.append(f"<figure><figcaption>{escaped(mean_name)}</figcaption>{_bars(mean_name, bars)}</figure>")
+            drawn.append(f"<figure><figcaption>{escape(mean_name)}</figcaption>{_bars(mean_name, bars)}</figure>")
     note = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
     return [Section("Distributions", note, f"<div class='small'>{''.join(drawn)}</div>")] if drawn else []
 
@@ -136,7 +136,7 @@ def _bars(name: str, bars: Sequence[tuple[float, int]]) -> str:
         f'<text x="-5" y="{_HEIGHT * (1 - share) + 3.5:g}" text-anchor="end" stroke="none">{_short(top * share)}</text>'
         for share in ((0, 0.5, 1) if top % 2 == 0 else (0, 1))
     )
-    label = escaped(f"Chart: {name} of rankings, at most {most:,} in one bar. The table of means holds its mean.")
+    label = escape(f"Chart: {name} of rankings, at most {most:,} in one bar. The table of means holds its mean.")
     return (
         f'<svg role="img" aria-label="{label}" viewBox="-44 -8 {_WIDTH + 52} {_HEIGHT + 26}" width="{_WIDTH + 52}" '
         'font-size="10" font-family="sans-serif" fill="currentColor"><g stroke="currentColor" stroke-opacity=".25">'

@@ -6,8 +6,8 @@ import numpy as np
 
 from streameval.curve.envelope import Points
 from streameval.kernels.sequential_band import RANK, sequential_upper
-from streameval.methods.adopted.steps import flipped
-from streameval.methods.loguniform.design import LOG_ODDS, spaced
+from streameval.methods.adopted.steps import flip
+from streameval.methods.loguniform.design import LOG_ODDS, space_out
 from streameval.typing import FloatArray, Int64Array
 
 THIN = 10  # expected draws below which nothing can be said
@@ -29,14 +29,14 @@ def mixture(last: Int64Array, rate: FloatArray) -> FloatArray:
     best = best[:, drawn]
     if not best.size:
         return np.ones(1)
-    return spaced(0.6 * best.min(), 1.6 * best.max())
+    return space_out(0.6 * best.min(), 1.6 * best.max())
 
 
 def points(steps: FloatArray, mu: FloatArray, delta: float) -> Points:
     """Bounds on the yield at the end of each step, all true at once with probability 1 - delta or more."""
     rank = steps[:, RANK]
     high = sequential_upper(steps, mu, delta)
-    low = rank - sequential_upper(flipped(steps), mu, delta)
+    low = rank - sequential_upper(flip(steps), mu, delta)
     slack = 1e-6 + 1e-12 * rank  # outward, against rounding
     lower = np.ceil(np.clip(low - slack, 0, None))
     upper = np.floor(np.clip(high + slack, None, rank))

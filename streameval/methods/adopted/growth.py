@@ -35,10 +35,10 @@ def strata_of(first: Strata, plan: Plan, look: int) -> Strata:
     width = np.diff(ends, prepend=0)
     if look == 1:
         return Strata(ends, np.zeros(ends.size, np.int64))
-    return Strata(ends, _lacking(first, ends, width, look_density(c, look - 1)))
+    return Strata(ends, _labels_lacking(first, ends, width, look_density(c, look - 1)))
 
 
-def drawn(first: Strata, plan: Plan, look: int) -> tuple[Strata, Int64Array]:
+def second_draw(first: Strata, plan: Plan, look: int) -> tuple[Strata, Int64Array]:
     """The second draw at a look: its strata and its ranks."""
     second = strata_of(first, plan, look)
     return second, draw_strata(second.last, second.drawn, np.uint64((plan.seed + 1) % 2**64))
@@ -71,12 +71,12 @@ def half_width(first: Strata, second: Strata, delta: float) -> float:
     return float(min(1.0, width.max(initial=0.0)))
 
 
-def enlarged(plan: Plan, first: Strata, sample: Int64Array, look: int) -> Plan:
+def enlarge(plan: Plan, first: Strata, sample: Int64Array, look: int) -> Plan:
     """The plan at a later look. Columns: `adopted`, whether the sample had the rank; `look`, `batch` as of others."""
     rank = sample
     came = np.ones(sample.size, np.int32)
     for index in range(2, look + 1):
-        _, drawn_ranks = drawn(first, plan, index)
+        _, drawn_ranks = second_draw(first, plan, index)
         new = drawn_ranks[~isin(drawn_ranks, rank)]
         rank, came = np.concatenate([rank, new]), np.concatenate([came, np.full(new.size, index, np.int32)])
     order = np.argsort(rank)
@@ -90,7 +90,7 @@ def enlarged(plan: Plan, first: Strata, sample: Int64Array, look: int) -> Plan:
     return replace(plan, table=pa.table(table)).with_notes(look=look)
 
 
-def intersected(bands: list[Points]) -> Points:
+def intersect(bands: list[Points]) -> Points:
     """Bounds at the ranks of all of some bounds, each with its own."""
     ranks = unique(*(bounds.rank for bounds in bands))
     lower, upper = np.zeros(ranks.size), ranks.astype(np.float64)
@@ -124,14 +124,14 @@ def _density(first: Strata, n_items: int) -> float:
     for _ in range(40):
         c = float(np.sqrt(low * high))
         ends = unique(_stratum_ends(n_items, c), first.last)
-        more = float(_wanted(first, ends, np.diff(ends, prepend=0), c).sum())
+        more = float(_draws_needed(first, ends, np.diff(ends, prepend=0), c).sum())
         low, high = (c, high) if more < goal else (low, c)
         if high < low * 1.01:
             break
     return low
 
 
-def _wanted(first: Strata, ends: Int64Array, width: Int64Array, c: float) -> FloatArray:
+def _draws_needed(first: Strata, ends: Int64Array, width: Int64Array, c: float) -> FloatArray:
     """Draws that each range lacks to density c/(r + o), as real numbers."""
     aim = np.minimum(1.0, c / (ends - width / 2 + OFFSET * c))
     rate = (first.drawn / first.width)[np.searchsorted(first.last, ends)]
@@ -140,6 +140,6 @@ def _wanted(first: Strata, ends: Int64Array, width: Int64Array, c: float) -> Flo
     return np.asarray(width * np.clip(share, 0.0, 1.0))
 
 
-def _lacking(first: Strata, ends: Int64Array, width: Int64Array, c: float) -> Int64Array:
+def _labels_lacking(first: Strata, ends: Int64Array, width: Int64Array, c: float) -> Int64Array:
     u = np.modf(np.arange(1, ends.size + 1) * _GOLDEN)[0]
-    return np.asarray(np.minimum(width, np.floor(_wanted(first, ends, width, c) + u))).astype(np.int64)
+    return np.asarray(np.minimum(width, np.floor(_draws_needed(first, ends, width, c) + u))).astype(np.int64)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close
 from streameval.curve.estimated import YieldEstimate
-from streameval.curve.pooling import PooledLabels, odds_of, pooled
+from streameval.curve.pooling import PooledLabels, odds_of, pool_labels
 from streameval.errors import InputError
 from streameval.kernels.sorted_sets import isin, unique
 from streameval.methods import Look, Method, check_confidence, check_items, check_stages
@@ -151,17 +151,17 @@ class Adopted(Method):
         Of cutoffs before the first label, and of items far below the last one, where a uniform sample would have had
         one, labels say nothing.
         """
-        estimate = self._pooled(plan, labels)
+        estimate = self._pool(plan, labels)
         return estimate and estimate.known_from(int(labels.rank[labels.known].min()))
 
-    def _pooled(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
+    def _pool(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
         is_labelled, ranks = labels.known, (labels.rank, labels.label)
         if self.design.refused:
-            return pooled(_spread_over(plan.n_items, labels.rank[is_labelled]), *ranks, np.ones(is_labelled.size))
+            return pool_labels(_spread_over(plan.n_items, labels.rank[is_labelled]), *ranks, np.ones(is_labelled.size))
         if self.design.weighted:
-            return pooled(plan.n_items, *ranks, odds_of(self.weights(plan), is_labelled), PooledLabels.beale_rates)
+            return pool_labels(plan.n_items, *ranks, odds_of(self.weights(plan), is_labelled), PooledLabels.beale_rates)
         if self.drawn == "uniform" and self._contradictions(plan) and not plan.labels_seen_by_model:
-            return pooled(
+            return pool_labels(
                 _spread_over(plan.n_items, labels.rank[is_labelled]), *ranks, odds_of(self.weights(plan), is_labelled)
             )
         return super().estimate(plan, labels)
@@ -183,14 +183,14 @@ class Adopted(Method):
     def enlarged(self, plan: Plan, look: int) -> Plan:
         """Grow a plan to a later look: every rank stays."""
         first, sample = _sample(plan)
-        return growth.enlarged(plan, first, sample, look)
+        return growth.enlarge(plan, first, sample, look)
 
     def _points(self, plan: Plan, labels: Labels) -> Points:
         if plan.table.num_rows == plan.n_items:
             return Points.none()
         delta = 1 - self.confidence
         if self.design.weighted:
-            return self._weighted(plan, labels, delta)
+            return self._weighted_points(plan, labels, delta)
         first, sample = _sample(plan)
         inside = isin(plan.ranks, sample)
         share = look_share(delta, 1, self.looks)
@@ -198,13 +198,13 @@ class Adopted(Method):
         bounds = [points(steps, mixture(first.last, first.drawn / first.width), share)]
         for look in range(2, plan.look + 1):
             share = look_share(delta, look, self.looks)
-            second, drawn_ranks = growth.drawn(first, plan, look)
+            second, drawn_ranks = growth.second_draw(first, plan, look)
             both = isin(plan.ranks, unique(sample, drawn_ranks))
             steps = joined_steps([(first, sample), (second, drawn_ranks)], plan.ranks[both], labels.label[both])
             bounds.append(points(steps, mixture(*growth.joined_rates(first, second)), share))
-        return growth.intersected(bounds)
+        return growth.intersect(bounds)
 
-    def _weighted(self, plan: Plan, labels: Labels, delta: float) -> Points:
+    def _weighted_points(self, plan: Plan, labels: Labels, delta: float) -> Points:
         floor = _floor(plan)
         steps = poisson_steps(plan.ranks, labels.label, _probability(plan), floor)
         return points(steps, mixture(floor.last, floor.least), delta)

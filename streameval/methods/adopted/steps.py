@@ -93,7 +93,7 @@ def strata_steps(first: Strata, drawn_ranks: Int64Array, label: Int8Array) -> Fl
     single = few[np.searchsorted(first.last, drawn_ranks)]
     steps = _sequence(drawn_ranks[~single], label[~single], first.last)
     _fill_rates(steps, [(first, drawn_ranks)])
-    steps[isin(steps[:, RANK], first.last[few])] = _cells(first, drawn_ranks, label, few)
+    steps[isin(steps[:, RANK], first.last[few])] = _steps_of_few(first, drawn_ranks, label, few)
     return steps
 
 
@@ -151,7 +151,7 @@ def _fill_rates(steps: FloatArray, draws: list[tuple[Strata, Int64Array]]) -> No
     steps[:, PROBABILITY] = np.where(steps[:, PROBABILITY] > 0, any_here, 0.0)
 
 
-def _cells(first: Strata, drawn_ranks: Int64Array, label: Int8Array, few: BoolArray) -> FloatArray:
+def _steps_of_few(first: Strata, drawn_ranks: Int64Array, label: Int8Array, few: BoolArray) -> FloatArray:
     """Strata of few draws, each as one step at its last rank."""
     stratum = np.searchsorted(first.last, drawn_ranks)
     low, high = (np.bincount(stratum, values, first.last.size)[few] for values in (label == 1, label != 0))
@@ -161,7 +161,7 @@ def _cells(first: Strata, drawn_ranks: Int64Array, label: Int8Array, few: BoolAr
     return cells
 
 
-def flipped(steps: FloatArray) -> FloatArray:
+def flip(steps: FloatArray) -> FloatArray:
     """Exchange positives and negatives, for the lower bound."""
     other = steps.copy()
     is_labelled = steps[:, LABEL] >= 0

@@ -12,7 +12,7 @@ from itertools import groupby
 
 import numpy as np
 
-from streameval.methods.loguniform.design import blocks, middle, offset, spaced
+from streameval.methods.loguniform.design import blocks, middle, offset, space_out
 from streameval.methods.loguniform.forecasts import Expected
 from streameval.typing import FloatArray, Int64Array
 
@@ -47,7 +47,7 @@ def densities(ends: Int64Array, most: float, drawn: FloatArray, positives: Float
     within = (share * q * (1 - q)).sum(axis=1)
     within = np.minimum(p * (1 - p), within + np.sqrt(within * (1 - within) / (labels + 2)))
     of_plan = planned.share @ planned.precision, planned.share @ (planned.precision * (1 - planned.precision))
-    ratio = _needed(p, within) / _needed(*(np.array([float(number)]) for number in of_plan))
+    ratio = _density_needed(p, within) / _density_needed(*(np.array([float(number)]) for number in of_plan))
     steps = np.ceil(np.log2(np.clip(ratio, FIRST, 1)) * _STEPS - 1e-9) / _STEPS
     return _by_own_offset(ends, most, np.where(labels > 0, 2.0**steps, 1.0))
 
@@ -69,7 +69,7 @@ def _by_own_offset(ends: Int64Array, most: float, share: FloatArray) -> FloatArr
     return np.asarray(most * 2.0**steps)
 
 
-def _needed(precision: FloatArray, variance: FloatArray) -> FloatArray:
+def _density_needed(precision: FloatArray, variance: FloatArray) -> FloatArray:
     """Density c at which √(variance · L/c) + L/2c is .08 of precision, with L = `_LOG_ODDS`.
 
     .08 is about the default half-width; only the ratio of two such densities is used, and it depends on .08 little.
@@ -82,7 +82,7 @@ def _needed(precision: FloatArray, variance: FloatArray) -> FloatArray:
 def mixture(n_items: int, most: float, of: Expected) -> FloatArray:
     """The mu of the mixture (equal weights): for the least that the second batch may add, and for the most."""
     least, all_ = of.mixture(blocks(n_items, most, FIRST * most)), of.mixture(blocks(n_items, most))
-    return spaced(float(least[0]), float(max(least[-1], all_[-1])))
+    return space_out(float(least[0]), float(max(least[-1], all_[-1])))
 
 
 def runs(ends: Int64Array, density: FloatArray) -> list[list[float]]:

@@ -61,7 +61,7 @@ class Blocks:
         """Give the first of each larger block, of `size` of these, or fewer at the end; the head stays as it is."""
         return np.concatenate([[0], np.arange(1, self.ends.size, size)])
 
-    def merged(self, size: int) -> Blocks:
+    def merge(self, size: int) -> Blocks:
         """Give the same in larger blocks, of as many labels."""
         first = self.merged_from(size)
         items = np.add.reduceat(self.items, first)
@@ -162,10 +162,10 @@ def mixture(design: Blocks, variance: float, least_variance: float | None = None
 
     low = 0.8 * best(-1, variance)
     high = best(near, variance if least_variance is None else least_variance)
-    return spaced(low, high)
+    return space_out(low, high)
 
 
-def spaced(low: float, high: float) -> FloatArray:
+def space_out(low: float, high: float) -> FloatArray:
     """The mu of a mixture between two, each about `RATIO` times the one before."""
     return np.geomspace(low, high, max(1, round(math.log(high / low) / math.log(RATIO))) + 1)
 
@@ -181,7 +181,7 @@ def half_width(design: Blocks, counts: tuple[FloatArray, FloatArray], bounds: tu
             counts do as well.
         bounds (pair of such arrays): On the yield at the end of each block.
     """
-    low, high = closed(design, counts, bounds)
+    low, high = close_bounds(design, counts, bounds)
     before_low, before_high = np.concatenate([[0], low[:-1]]), np.concatenate([[0], high[:-1]])
     run = np.maximum(0, np.minimum(high - before_high, design.items - (low - before_low)))
     top = before_high + run
@@ -189,7 +189,7 @@ def half_width(design: Blocks, counts: tuple[FloatArray, FloatArray], bounds: tu
     return float(np.maximum(inside, (high - low) / np.maximum(high + low, 1e-9)).max())
 
 
-def closed(
+def close_bounds(
     design: Blocks, counts: tuple[FloatArray, FloatArray], bounds: tuple[FloatArray, FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Close bounds at the ends of blocks among each other: what is not labelled is a walk (`curve.envelope`)."""

@@ -37,7 +37,7 @@ def labelled_of(design: Blocks, judged: Int64Array, seed: int) -> Int64Array:
     return judged[_numbers(judged, seed, _LABELLED) < design.phases[2][at]]
 
 
-def kept(rank: Int64Array, seed: int, whole: Blocks, part: Blocks) -> BoolArray:
+def belong_to(rank: Int64Array, seed: int, whole: Blocks, part: Blocks) -> BoolArray:
     """Tell which ranks of a draw belong to a part of it, whose rates are lower."""
     at = np.searchsorted(whole.ends, rank)
     share: FloatArray = part.rate / whole.rate
@@ -46,7 +46,7 @@ def kept(rank: Int64Array, seed: int, whole: Blocks, part: Blocks) -> BoolArray:
 
 def batch_of(rank: Int64Array, seed: int, designs: list[Blocks]) -> Int32Array:
     """Number of the first of nested designs, the last of which is the whole, that holds each rank; from 1."""
-    held = [kept(rank, seed, designs[-1], design) for design in designs]
+    held = [belong_to(rank, seed, designs[-1], design) for design in designs]
     return np.asarray(1 + np.argmax(held, axis=0), np.int32)
 
 
@@ -63,7 +63,7 @@ def _numbers(rank: Int64Array, seed: int, purpose: np.uint64) -> FloatArray:
     return uniforms(rank, mix_each(np.array([np.uint64(seed % 2**64) ^ purpose]))[0])
 
 
-def added(now: Blocks, before: Blocks | None, seed: int, look: int) -> Int64Array:
+def ranks_added(now: Blocks, before: Blocks | None, seed: int, look: int) -> Int64Array:
     """Give what a look draws beside the one before, None of the first: the union of independent draws is one."""
     if before is None:
         return draw(now, seed)[0]

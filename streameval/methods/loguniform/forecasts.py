@@ -16,7 +16,7 @@ from streameval.errors import InputError
 from streameval.methods.loguniform.design import (
     Blocks,
     blocks,
-    closed,
+    close_bounds,
     half_width,
     judged_density,
     mixture,
@@ -45,7 +45,7 @@ class Expected:
     prior: FloatArray
 
     @staticmethod
-    def of(precision: float, accuracy: float | None = None) -> Expected:
+    def from_accuracy(precision: float, accuracy: float | None = None) -> Expected:
         """Without a judge, or with one that says of an item of either kind what it is with probability `accuracy`."""
         if accuracy is None:
             return Expected(np.ones(1), np.array([precision]), np.array([0.5]))
@@ -71,7 +71,7 @@ def noise_free(design: Blocks, delta: float, of: Expected) -> float:
     width, judged, rate = design.phases
     items = (width * judged)[:, None] * of.share
     drawn = items * rate[:, None]
-    return _reached(design, delta, of, (items, drawn, drawn * of.precision))[0]
+    return _widths(design, delta, of, (items, drawn, drawn * of.precision))[0]
 
 
 def median(design: Blocks, delta: float, precision: float) -> float:
@@ -81,7 +81,7 @@ def median(design: Blocks, delta: float, precision: float) -> float:
     relative width is larger: about 1 + g·width times the noise-free one. Simulated (10⁵, 10⁷ and 2·10⁹ items, 40 runs a
     cell, half-widths of 4 to 16 %).
     """
-    at_ends = expected_bounds(design, precision, (Expected.of(precision).mixture(design), delta))
+    at_ends = expected_bounds(design, precision, (Expected.from_accuracy(precision).mixture(design), delta))
     labels = design.items * design.rate
     width = half_width(design, (labels, labels * precision), at_ends)
     g = np.interp(1 / max(1 - precision, 0.03), [1, 2, 3.333, 10, 20, 33], [0.2, 0.55, 1.2, 3.6, 5.4, 7.0])
@@ -97,7 +97,7 @@ def simulate(design: Blocks, delta: float, of: Expected, runs: int, seed: int = 
     for _ in range(runs):
         items, drawn, counts = _draw(design, of, random)
         y = np.cumsum((counts[2] + random.binomial(items - drawn, of.precision)).sum(axis=1))
-        _, width, (low, high) = _reached(design, delta, of, counts)
+        _, width, (low, high) = _widths(design, delta, of, counts)
         missed += bool(np.any((y < low) | (y > high)))
         reached.append(width)
     return np.array(reached), missed
@@ -112,14 +112,14 @@ def simulated_median(design: Blocks, delta: float, of: Expected, effort: int) ->
     Args:
         effort: Blocks to simulate.
     """
-    random, larger = np.random.RandomState(0), design.merged(MERGED)
+    random, larger = np.random.RandomState(0), design.merge(MERGED)
     runs, wider = int(np.clip(effort / larger.ends.size, 9, 401)), []
     for _ in range(1 + runs // 20):
         counts = _draw(design, of, random)[2]
-        whole_width = _reached(design, delta, of, counts)[1]
+        whole_width = _widths(design, delta, of, counts)[1]
         together = [np.add.reduceat(class_counts, design.merged_from(MERGED), axis=0) for class_counts in counts]
-        wider.append(whole_width / max(_reached(larger, delta, of, together)[0], 1e-12))
-    ends = [_reached(larger, delta, of, _draw(larger, of, random)[2])[0] for _ in range(runs)]
+        wider.append(whole_width / max(_widths(larger, delta, of, together)[0], 1e-12))
+    ends = [_widths(larger, delta, of, _draw(larger, of, random)[2])[0] for _ in range(runs)]
     return float(np.median(ends) * np.mean(wider))
 
 
@@ -140,7 +140,7 @@ def _draw(design: Blocks, of: Expected, random: np.random.RandomState) -> tuple[
     return items, drawn, [class_counts.astype(np.float64) for class_counts in (seen, drawn, positives)]
 
 
-def _reached(
+def _widths(
     design: Blocks, delta: float, of: Expected, counts: ClassCounts
 ) -> tuple[float, float, tuple[FloatArray, FloatArray]]:
     """Largest half-width at the ends of blocks, that anywhere, and the bounds."""
@@ -150,7 +150,7 @@ def _reached(
     at_ends = bounds(design.phases, seen, drawn, (positives, positives), of.prior, (of.mixture(design), delta))
     at_ends = whole(design, *at_ends)
     labels = drawn.sum(axis=1), positives.sum(axis=1)
-    low, high = closed(design, labels, at_ends)
+    low, high = close_bounds(design, labels, at_ends)
     return float(((high - low) / np.maximum(high + low, 1e-9)).max()), half_width(design, labels, at_ends), at_ends
 
 
@@ -168,7 +168,7 @@ def expected_width(
     if sample is not None:
         density = judged_density(planned, max(sample, planned.labels))
         design = replace(design, judged=with_judged(planned, density).judged)
-    return min(1.0, simulated_median(design, delta, Expected.of(precision, accuracy), ROUGH))
+    return min(1.0, simulated_median(design, delta, Expected.from_accuracy(precision, accuracy), ROUGH))
 
 
 _NINE_IN_TEN = 1.2816  # standard deviations of a normal number above its mean
@@ -184,10 +184,10 @@ def smallest_c(
     guess = 7.2 * (1 - precision + 0.02) / precision / alpha**2
     if accuracy is None:
         return _least_density(n_items, alpha, guess, lambda c: median(blocks(n_items, c), delta, precision))
-    of = Expected.of(precision, accuracy)
+    of = Expected.from_accuracy(precision, accuracy)
 
     def rough(c: float) -> float:
-        return noise_free(blocks(n_items, c).merged(MERGED), delta, of)
+        return noise_free(blocks(n_items, c).merge(MERGED), delta, of)
 
     c = _least_density(n_items, alpha, guess, rough)
     fall = rough(c) / max(rough(1.1 * c), 1e-12)

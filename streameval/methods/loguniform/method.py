@@ -89,7 +89,7 @@ class LogUniform(LogUniformParameters):
         plan = Plan(self.name, self._parameters(), n_items, seed, draws.table(design, rank), notes=notes)
         if self.adaptive:
             first = self._at_look(plan, 1)
-            return replace(plan, table=draws.table(first, rank[draws.kept(rank, seed, design, first)]))
+            return replace(plan, table=draws.table(first, rank[draws.belong_to(rank, seed, design, first)]))
         if self.looks > 1:
             ones = pa.array(np.ones(rank.size, dtype=np.int32))
             table = plan.table.append_column("look", ones).append_column("batch", ones)
@@ -139,14 +139,14 @@ class LogUniform(LogUniformParameters):
         (_, n, k, _), _ = counts(plan, labels, np.ones(plan.table.num_rows, bool), design.items, of.prior)
         plan = plan.with_notes(densities=adaptive.runs(design.ends, adaptive.densities(design.ends, most, n, k, of)))
         rank, now = self.reserve(plan)[1], self._at_look(plan, 1)
-        rank = rank[draws.kept(rank, plan.seed, design, now)]
+        rank = rank[draws.belong_to(rank, plan.seed, design, now)]
         batch = np.where(isin(rank, plan.ranks), 1, 2).astype(np.int32)
         return with_classes(replace(plan, table=draws.table(now, rank).append_column("batch", pa.array(batch))))
 
     def _drawn_at(self, plan: Plan, look: int) -> Int64Array:
         """Give what a look draws beside the earlier ones."""
         before = None if look == 1 else self._at_look(plan, look - 1)
-        return draws.added(self._at_look(plan, look), before, plan.seed, look)
+        return draws.ranks_added(self._at_look(plan, look), before, plan.seed, look)
 
     def _at_look(self, plan: Plan, look: int) -> Blocks:
         """Give the same of a plan, or the design of the batches of an adaptive one."""
@@ -246,7 +246,7 @@ class LogUniform(LogUniformParameters):
         in_parts = self.stages > 1 or self.adaptive or self.judge_sample is not None
         if in_parts or plan.marks is not None or plan.draw_by or plan.labels_seen_by_model:
             return None
-        return evidence_at(self._at_look(plan, 1), labels, (rank, mu), Expected.of(self.min_precision).prior)
+        return evidence_at(self._at_look(plan, 1), labels, (rank, mu), Expected.from_accuracy(self.min_precision).prior)
 
     def _density(self, n_items: int) -> float:
         if self.budget is not None:
@@ -288,7 +288,9 @@ class LogUniform(LogUniformParameters):
     def _expected(self, plan: Plan) -> Expected:
         """The list that the plan was made for."""
         judge = judge_of(plan)
-        return Expected.of(self.min_precision, None if judge is None else self.judge_accuracy or _JUDGE_ACCURACY)
+        return Expected.from_accuracy(
+            self.min_precision, None if judge is None else self.judge_accuracy or _JUDGE_ACCURACY
+        )
 
 
 METHOD = LogUniform

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from streameval.curve.estimated import YieldEstimate, joined
+from streameval.curve.estimated import YieldEstimate, join
 from streameval.types import Labels
 from streameval.typing import FloatArray, Int64Array
 
@@ -40,7 +40,7 @@ def window_estimate(n_items: int, window: int, labels: Labels) -> YieldEstimate 
     pieces, rates = _pieces(ends[used], rate[used], n_items)
     weight = np.zeros(labels.rank.size)
     weight[labels.known] = 1 + _spread(first[used], last[used], (size / many)[used], rank.size)
-    return replace(joined(pieces, rates, rank, label), weight=weight)
+    return replace(join(pieces, rates, rank, label), weight=weight)
 
 
 def _pieces(ends: Int64Array, rate: FloatArray, n_items: int) -> tuple[Int64Array, FloatArray]:

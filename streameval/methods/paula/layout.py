@@ -141,7 +141,7 @@ def layout_for_budget(budget: int, window: int, tail: str, n_items: int) -> Layo
 
     best = _search(holds, accuracy, _STEPS, (window, tail, n_items))
     if best is None:
-        least = _stepped(_STEPS, window, tail, n_items).labels
+        least = _step_layout(_STEPS, window, tail, n_items).labels
         raise InputError(f"a budget of {budget:,} labels is below the smallest plan", f"it takes {least:,} labels")
     return best
 
@@ -153,19 +153,19 @@ def _search(
 
     Labels and γ zigzag in ε, because m and g_ℓ are whole numbers: bisection finds the place, its neighbours are tried.
     """
-    if not holds(_stepped(start, *rest)):
+    if not holds(_step_layout(start, *rest)):
         return None
     good, bad = start, _STEPS + 1 - start
     while abs(bad - good) > 1:
         middle = (good + bad) // 2
-        layout = _stepped(middle, *rest)
+        layout = _step_layout(middle, *rest)
         if holds(layout) and layout.everything:
             return layout
         good, bad = (middle, bad) if holds(layout) else (good, middle)
     near = range(max(1, good - _NEIGHBOURS), min(_STEPS, good + _NEIGHBOURS) + 1)
-    return min(filter(holds, (_stepped(step, *rest) for step in near)), key=price)
+    return min(filter(holds, (_step_layout(step, *rest) for step in near)), key=price)
 
 
-def _stepped(step: int, window: int, tail: str, n_items: int) -> Layout:
+def _step_layout(step: int, window: int, tail: str, n_items: int) -> Layout:
     epsilon = Fraction(step, _STEPS)
     return layout_of(epsilon, window, least_head(epsilon, window), tail, n_items)

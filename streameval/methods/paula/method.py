@@ -45,10 +45,10 @@ from streameval.methods.paula.layout import (
 )
 from streameval.methods.paula.noise import (
     ASSUMES_INDEPENDENT,
-    contradicted,
     noise_diagnostics,
     noise_findings,
     noise_points,
+    speak_against,
     with_noise,
 )
 from streameval.types import Claim, Labels, Plan
@@ -151,7 +151,7 @@ class Paula(PaulaParameters):
         otherwise = noise_diagnostics(layout, labels, tested)
         fits = close(layout.n_items, points, labels.rank, labels.label).consistent
         diagnostics = {**bracket.diagnostics(), "contradicts_a2": refuted, "assumptions": tested,
-                       "contradicts_independent": contradicted(otherwise, fits)}  # fmt: skip
+                       "contradicts_independent": speak_against(otherwise, fits)}  # fmt: skip
         return Curve(
             n_items=plan.n_items,
             envelope=_picture(layout, labels, bracket) if refuted else inward,
@@ -180,7 +180,7 @@ class Paula(PaulaParameters):
         envelope = close(layout.n_items, points, labels.rank, labels.label)
         assumed = assumptions(labels, layout.head_end, layout.window)
         diagnostics = noise_diagnostics(layout, labels, assumed)
-        refuted = contradicted(diagnostics, envelope.consistent)
+        refuted = speak_against(diagnostics, envelope.consistent)
         sentences = noise_findings(self._confidence, envelope.consistent, diagnostics, assumed["A.2"], labels.about)
         return Curve(
             n_items=layout.n_items,

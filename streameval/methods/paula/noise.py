@@ -119,7 +119,7 @@ def noise_diagnostics(layout: Layout, labels: Labels, assumed: dict[str, Any]) -
     }
 
 
-def contradicted(diagnostics: dict[str, Any], consistent: bool) -> bool:
+def speak_against(diagnostics: dict[str, Any], consistent: bool) -> bool:
     """Tell whether `noise_diagnostics`, or bounds that cross, speak against the model."""
     return bool(diagnostics["contradicts_never_rising"] or diagnostics["contradicts_independence"] or not consistent)
 

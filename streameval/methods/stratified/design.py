@@ -83,7 +83,7 @@ def _with_slots(grid: StratifiedDesign, slots: int, beta: float) -> StratifiedDe
 
 
 @functools.lru_cache(maxsize=64)
-def designed(epsilon: str | float, head: int | None, alpha: float, setting: Setting) -> StratifiedDesign:
+def design_for_error(epsilon: str | float, head: int | None, alpha: float, setting: Setting) -> StratifiedDesign:
     """Take as many slots as β = (1 + α)/(1 + ε) asks for."""
     _, delta, p_min, _, claim = setting
     grid = _grid(epsilon, head, setting)
@@ -107,7 +107,7 @@ def designed(epsilon: str | float, head: int | None, alpha: float, setting: Sett
 
 
 @functools.lru_cache(maxsize=64)
-def afforded(tried: tuple[str, ...], head: int | None, budget: int, setting: Setting) -> StratifiedDesign:
+def design_for_budget(tried: tuple[str, ...], head: int | None, budget: int, setting: Setting) -> StratifiedDesign:
     """Find the ε of least β(1 + ε) − 1 whose distinct ranks keep a budget, and its slots.
 
     Raises `InputError` where the budget does not pay for a head and one slot.

@@ -34,8 +34,8 @@ from streameval.methods.stratified import StratifiedParameters
 from streameval.methods.stratified.design import (
     CANDIDATES,
     StratifiedDesign,
-    afforded,
-    designed,
+    design_for_budget,
+    design_for_error,
     radius_of,
 )
 from streameval.types import Labels, Plan, Promise
@@ -66,9 +66,9 @@ class Stratified(StratifiedParameters):
 
         design = self._design(n_items)
         held, until = draw_slots(design.points, design.slots, np.uint64(seed % 2**64))
-        return self._recorded(design, n_items, seed, held, until)
+        return self._record(design, n_items, seed, held, until)
 
-    def _recorded(self, design: StratifiedDesign, n_items: int, seed: int, held: Int64Array, until: Int64Array) -> Plan:
+    def _record(self, design: StratifiedDesign, n_items: int, seed: int, held: Int64Array, until: Int64Array) -> Plan:
         order = np.lexsort((until, held))
         held, until = held[order], design.points[until[order]] if held.size else until
         rank = unique(np.arange(1, design.head_end + 1, dtype=np.int64), held)
@@ -141,7 +141,7 @@ class Stratified(StratifiedParameters):
                 "below_min_precision": int(np.sum(high[1:] + radius < self.min_precision)),
                 "assumptions": assumptions(labels, design.head_end),
             },
-            columns=_claimed(design.points[1:], low[1:], high[1:], (float(plan.notes["beta"]), self.claim)),
+            columns=_claim_table(design.points[1:], low[1:], high[1:], (float(plan.notes["beta"]), self.claim)),
             estimated=self.estimate(plan, labels),
         )
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels.about))
@@ -170,9 +170,9 @@ class Stratified(StratifiedParameters):
         check_items(n_items)
         setting = (n_items, 1 - self.confidence, self.min_precision, self.tail, self.claim)
         if self.budget is None:
-            return designed(self.epsilon or DEFAULT_EPSILON, self.head, self.alpha, setting)
+            return design_for_error(self.epsilon or DEFAULT_EPSILON, self.head, self.alpha, setting)
         tried = CANDIDATES if self.epsilon is None else (str(self.epsilon),)
-        return afforded(tried, self.head, self.budget, setting)
+        return design_for_budget(tried, self.head, self.budget, setting)
 
 
 def _shares(plan: Plan, labels: Labels, points: Int64Array, slots: int) -> tuple[FloatArray, FloatArray]:
@@ -196,7 +196,7 @@ def _bounds(ranks: Int64Array, low: FloatArray, high: FloatArray) -> Points:
     return Points(ranks, np.maximum(lower, 0.0), np.minimum(upper, ranks))
 
 
-def _claimed(ranks: Int64Array, low: FloatArray, high: FloatArray, reading: tuple[float, str]) -> pa.Table:
+def _claim_table(ranks: Int64Array, low: FloatArray, high: FloatArray, reading: tuple[float, str]) -> pa.Table:
     """q, and the p of the paper's claim."""
     beta, claim = reading
     below = 2 - beta if claim == "printed" else 1 / beta

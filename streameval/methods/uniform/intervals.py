@@ -39,7 +39,7 @@ def hoeffding(counts: DrawCounts, delta: float) -> tuple[FloatArray, FloatArray]
     with np.errstate(divide="ignore", invalid="ignore"):
         radius = np.sqrt(math.log(2 / delta) / (2 * counts.drawn))
         low, high = counts.found_low / counts.drawn - radius, counts.found_high / counts.drawn + radius
-    return _within(counts, low * counts.items, high * counts.items)
+    return _cut_to_possible(counts, low * counts.items, high * counts.items)
 
 
 def hypergeometric(counts: DrawCounts, delta: float) -> tuple[FloatArray, FloatArray]:
@@ -47,10 +47,10 @@ def hypergeometric(counts: DrawCounts, delta: float) -> tuple[FloatArray, FloatA
     from streameval.kernels.hypergeometric import sized_intervals
 
     low, high = sized_intervals(counts.found_low, counts.found_high, counts.drawn, counts.items, delta)
-    return _within(counts, low.astype(np.float64), high.astype(np.float64))
+    return _cut_to_possible(counts, low.astype(np.float64), high.astype(np.float64))
 
 
-def _within(counts: DrawCounts, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _cut_to_possible(counts: DrawCounts, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Cut to what the labels themselves leave possible; nothing drawn, nothing known."""
     least, most = counts.found_low, counts.items - counts.drawn + counts.found_high
     low, high = np.where(counts.drawn > 0, low, 0.0), np.where(counts.drawn > 0, high, counts.items)

@@ -71,7 +71,7 @@ class Uniform(UniformParameters):
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count labels, and forecast the half-width at `min_precision`."""
         head, drawn = self._sizes(check_items(n_items))
-        alpha = self.alpha if self.budget is None else self._reached(n_items, self.budget)
+        alpha = self.alpha if self.budget is None else self._forecast_width(n_items, self.budget)
         whole = head + drawn == n_items
         return {
             "method": self.name,
@@ -89,7 +89,7 @@ class Uniform(UniformParameters):
         Bounds: "simultaneous" with probability `confidence`, assuming nothing but the draw; "exact" where every item is
         labelled.
         """
-        sample = _Labelled.of(plan, labels)
+        sample = _Labelled.from_labels(plan, labels)
         envelope = close(plan.n_items, self._points(sample), labels.rank, labels.label)
         claim = self.claim_of(plan, labels)
         diagnostics = {
@@ -98,24 +98,24 @@ class Uniform(UniformParameters):
             "assumptions": assumptions(labels, sample.head),
         }
         estimated = self.estimate(plan, labels)
-        curve = Curve(plan.n_items, envelope, sample.cutoffs(), claim, diagnostics, columns=self._named(sample),
+        curve = Curve(plan.n_items, envelope, sample.cutoffs(), claim, diagnostics, columns=self._intervals(sample),
                       estimated=estimated)  # fmt: skip
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, labels.about))
 
     def _sizes(self, n_items: int) -> tuple[int, int]:
         """Labelled head, and labels drawn beyond it."""
-        if (self.budget or self._planned(n_items)) >= n_items:
+        if (self.budget or self._n_labels(n_items)) >= n_items:
             return 0, n_items
-        head = math.ceil(self._planned(n_items) / 2) if self.budget is None else _balanced_head(n_items, self.budget)
+        head = math.ceil(self._n_labels(n_items) / 2) if self.budget is None else _balanced_head(n_items, self.budget)
         drawn = math.ceil(head * (n_items - head) / n_items)  # a sample of `head` ranks of N, less what falls in it
         return (head, drawn) if head + drawn < n_items else (0, n_items)
 
-    def _planned(self, n_items: int) -> int:
+    def _n_labels(self, n_items: int) -> int:
         """Labels by eq. 5, or by the exact sample sizes in its place."""
         bound = "exact" if self.interval == "hypergeometric" else "hoeffding"
         return math.ceil(curve_sizes(n_items, self.alpha, self.min_precision, 1 - self.confidence, bound))
 
-    def _reached(self, n_items: int, budget: int) -> float:
+    def _forecast_width(self, n_items: int, budget: int) -> float:
         """Half-width forecast for a budget: where the labels that α takes come down to it (bisection on ln α)."""
         # Hoeffding's α is never below the exact one, nor far above it
         delta, p = 1 - self.confidence, self.min_precision
@@ -142,7 +142,7 @@ class Uniform(UniformParameters):
         before = sample.head_yield(np.array([sample.head]))
         return Points(ranks, low + before[0], high + before[1])
 
-    def _named(self, sample: _Labelled) -> pa.Table:
+    def _intervals(self, sample: _Labelled) -> pa.Table:
         """Every named interval at the cutoffs, as precision."""
         ranks, delta = sample.cutoffs(), 1 - self.confidence
         beyond = ranks > sample.head
@@ -195,7 +195,7 @@ class _Labelled:
     high: Int64Array
 
     @staticmethod
-    def of(plan: Plan, labels: Labels) -> _Labelled:
+    def from_labels(plan: Plan, labels: Labels) -> _Labelled:
         head, drawn = (int(plan.notes[key]) for key in ("head", "drawn"))
         least, most = (np.concatenate([[0], np.cumsum(x)]) for x in (labels.label == 1, labels.label != 0))
         return _Labelled(plan.n_items, head, drawn, labels.rank[head:], least[: head + 1], most[: head + 1],

@@ -161,7 +161,7 @@ class Place:
         )
 
 
-# an estimate is cut to its bounds (streameval.curve.bounds.inside)
+# an estimate is cut to its bounds (streameval.curve.bounds.cut_to_bounds)
 _TRIPLE = """struct_pack(
     lower := se_low,
     estimate := CASE WHEN se_own IS NOT NULL

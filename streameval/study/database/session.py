@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
 from streameval.labelling.duckdb_session import Connection, in_batches, literal, quote, unique_names
-from streameval.process.interrupts import held
+from streameval.process.interrupts import hold_interrupts
 from streameval.process.system import at_most
 from streameval.study.database.comments import TABLES
 from streameval.text import first_line
@@ -181,7 +181,7 @@ class Session:
         It does not count the texts and lists that functions make either, so the system limits what the process takes.
         """
         answer: Future[pa.Table] = Future()
-        with held() as arrived, at_most(self._memory + _BESIDE):
+        with hold_interrupts() as arrived, at_most(self._memory + _BESIDE):
             statements = self._connection.extract_statements(query)
             for statement in statements:
                 self._refuse_writing(statement)

@@ -17,7 +17,7 @@ from streameval.kernels.martingale import bounds, evidence
 from streameval.methods import create
 from streameval.methods.loguniform.adaptive import FIRST, densities, of_runs, runs
 from streameval.methods.loguniform.design import blocks, with_judged
-from streameval.methods.loguniform.draws import batch_of, draw, kept
+from streameval.methods.loguniform.draws import batch_of, belong_to, draw
 from streameval.methods.loguniform.forecasts import Expected
 from streameval.types import Labels
 
@@ -89,7 +89,7 @@ def test_missing_labels_of_two_phases_are_the_worst_of_their_completions(n, seed
 def test_the_mean_of_an_adaptive_plan_is_one_for_every_list(ends, judge):
     """Everything that both batches can come to, rates by the production rule: 0 not drawn, 1 first, 2 second batch."""
     judge, classes = np.array(judge), max(judge) + 1
-    of, prior = Expected.of(0.3, 0.8 if classes > 1 else None), np.linspace(0.3, 0.7, classes)
+    of, prior = Expected.from_accuracy(0.3, 0.8 if classes > 1 else None), np.linspace(0.3, 0.7, classes)
 
     def by_block(chosen, ends):
         return counted(chosen, ends, judge, classes)
@@ -129,14 +129,16 @@ def test_labels_at_or_below_a_block_do_not_move_its_density():
     rng, design = np.random.default_rng(4), blocks(50_000, 80.0)
     drawn = rng.binomial(design.items, design.rate * FIRST)[:, None] * 1.0
     found = rng.binomial(drawn.astype(int), np.linspace(0.99, 0.6, design.ends.size)[:, None]) * 1.0
-    whole = densities(design.ends, 80.0, drawn, found, Expected.of(0.5))
+    whole = densities(design.ends, 80.0, drawn, found, Expected.from_accuracy(0.5))
     assert np.unique(whole).size > 3
     assert np.array_equal(of_runs(design.ends, runs(design.ends, whole)), whole)
     for j in range(0, design.ends.size, 37):
         other, fewer = found.copy(), drawn.copy()
         other[j:], fewer[j:] = drawn[j:] - found[j:], 0
-        assert np.array_equal(densities(design.ends, 80.0, drawn, other, Expected.of(0.5))[: j + 1], whole[: j + 1])
-        emptied = densities(design.ends, 80.0, fewer, np.minimum(found, fewer), Expected.of(0.5))
+        assert np.array_equal(
+            densities(design.ends, 80.0, drawn, other, Expected.from_accuracy(0.5))[: j + 1], whole[: j + 1]
+        )
+        emptied = densities(design.ends, 80.0, fewer, np.minimum(found, fewer), Expected.from_accuracy(0.5))
         assert np.array_equal(emptied[: j + 1], whole[: j + 1])
 
 
@@ -165,7 +167,7 @@ def test_each_rank_is_judged_labelled_and_early_by_itself_at_its_rates():
 def test_parts_of_a_draw_are_nested():
     whole = blocks(100_000, 60.0)
     rank, _ = draw(whole, 5)
-    held = [kept(rank, 5, whole, blocks(100_000, 60.0, 60.0 * share)) for share in (0.25, 0.5, 0.75, 1)]
+    held = [belong_to(rank, 5, whole, blocks(100_000, 60.0, 60.0 * share)) for share in (0.25, 0.5, 0.75, 1)]
     assert all(np.all(a <= b) for a, b in pairwise(held))
     assert held[-1].all()
     assert held[0].sum() == pytest.approx(blocks(100_000, 60.0, 15.0).labels, abs=5 * np.sqrt(rank.size))

@@ -12,7 +12,7 @@ from test_exact import WAYS, evaluate, list_of, small_blocks  # noqa: F401  (a f
 
 import streameval
 from streameval.counting import kept
-from streameval.counting.labelled_rows import packed
+from streameval.counting.labelled_rows import pack
 from streameval.kernels import exact, groups
 from streameval.kernels import interpolated as kernels
 
@@ -47,10 +47,10 @@ def test_sums_from_the_end_are_those_of_the_definition(seed, n, before, fall, be
             reached = before[1] + int(labels[begin : i + 1].sum())
             highest = max(highest, Fraction(float(Fraction(reached, before[0] + i + 1 - begin))))
             expected += int(highest * 2**kernels.UNIT_BITS)
-    high, low = kernels.best_of_labels(packed(labels), (begin, n), before, best)
+    high, low = kernels.best_of_labels(pack(labels), (begin, n), before, best)
     assert (high << kernels.HALF_BITS) + low == expected
     numbers, ends = np.stack([np.ones(n - begin, np.uint8), labels[begin:]]), (n - begin, int(labels[begin:].sum()))
-    alone = groups.of_bits(packed(labels), np.zeros(n // 64 + 2, np.uint64))
+    alone = groups.of_bits(pack(labels), np.zeros(n // 64 + 2, np.uint64))
     for late in (0, 1):
         assert kernels.best_of_groups(alone, (begin, n), ends, before, late, best) == (high, low)
         of_numbers = groups.of_numbers(numbers), (0, n - begin)

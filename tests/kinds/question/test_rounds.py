@@ -238,7 +238,7 @@ def test_what_the_labels_count_to_goes_before_what_a_test_said(home, truth, peop
 
 def _passes_by_luck(truth, asked, seed):
     """Whether the evidence passes on the way, of a list that misses the threshold by one."""
-    one = ConditionTest.planned(Question.of(asked), QuestionSetting(
+    one = ConditionTest.plan(Question.of(asked), QuestionSetting(
         truth.size, {"100": 100}, KnownItems.nothing(), "0.95"), 1)  # fmt: skip
     gate = Gate((one,), KnownItems.nothing())
     drawn = gate.next(gate.start(), np.empty(0, np.int8), 100, seed)
