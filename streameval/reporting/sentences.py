@@ -63,10 +63,9 @@ def page_verdict(evaluation: Evaluation) -> str:
     if claim.coverage == "exact":
         tied = evaluation.summary.get("ties") == "open"
         order = ", up to the order of items with the same score (lower and upper are the worst and the best)"
-        what = f"{_about_others(claim)}{order if tied else ''}{claim.if_right}"
-        return (
-            f"Every item is labelled, so every number here is exact{what}. That took {labels}. {claim.caution}".rstrip()
-        )
+        ties = order if tied else ""
+        sentence = f"Every item is labelled, so every number here is exact{_about_others(claim)}{ties}{claim.if_right}."
+        return f"{sentence} That took {labels}. {claim.caution}".rstrip()
     if not curve.proves:
         return f"Nothing is proven. {_first(evaluation)} The curve from {labels} is a picture, and bounds nothing."
     low, _, high = curve.precision_at(curve.n_items)

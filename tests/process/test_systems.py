@@ -92,7 +92,7 @@ except duckdb.Error:
 from streameval.process.probes import refuse_probes
 refuse_probes()  # of libraries that take long to import, as a command does
 from streameval.labelling import duckdb_session
-with duckdb_session.connected() as one, duckdb_session.tables_of_ours() as other:
+with duckdb_session.open_session() as one, duckdb_session.tables_of_ours() as other:
     print(one.sql("SELECT 1").fetchall(), other.sql("SELECT 2").fetchall())
 """
 EVALUATED = """
