@@ -42,7 +42,7 @@ class SamplesComparison(SideBySide):
         differences: Of every metric that both lists of a pair have: `metric`, `argument`, `first` and `second` of the
             pair ("a", "b" …), their values, `difference` (first − second), its `standard_error`, `low` and `high`,
             `p_value`, the same raised by Holm's rule over the pairs of a metric (`p_holm`), `higher` where that is
-            below 1 − confidence, and `no_interval`: why there is ngap.
+            below 1 − confidence, and `no_interval`: why there is none.
     """
 
     kind: ClassVar[str] = "labelled_list"
