@@ -36,7 +36,7 @@ _PILED_WORDS = 1.1  # the same where piles are counted: that takes little of wha
 _SAMPLE_UNITS = 8
 _EVERY_KEY = (0, (1 << 64) - 1)
 Sample = Callable[[], UInt64Array]
-_Seen = tuple[UInt64Array, ScoreLosses | None]
+_KeysAndLosses = tuple[UInt64Array, ScoreLosses | None]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _piled(scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, pro
 def _summed(
     counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, limits: Limits, scans: LabelledScans
 ) -> Summed:
-    kept, seen, threads = KeptGroups(limits.file), list[_Seen](), scans.threads
+    kept, seen, threads = KeptGroups(limits.file), list[_KeysAndLosses](), scans.threads
 
     def sums(pool: ThreadPool) -> Iterator[BlockSums]:
         pieces = pool.in_order(partial(_piece, counts, cutoffs, scans.rows.order), range(counts.n_pieces), threads + 1)
@@ -168,7 +168,7 @@ def _piece(counts: LabelCounts, cutoffs: Int64Array, order: ScoreOrder | None, i
     return _CountedRun(groups.numbers, begins, keys, losses_of_groups(order, groups))
 
 
-def _blocks(pieces: Iterable[_CountedRun], seen: list[_Seen]) -> Iterator[tuple[int, list[AnyArray]]]:
+def _blocks(pieces: Iterable[_CountedRun], seen: list[_KeysAndLosses]) -> Iterator[tuple[int, list[AnyArray]]]:
     """Groups that begin in one block, in the pieces in which they came, and the ranks before.
 
     Keys and losses go to `seen`.

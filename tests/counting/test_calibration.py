@@ -158,7 +158,7 @@ def test_an_infinite_log_loss_is_null_and_the_reason_is_said(score, label, tmp_p
         ([0.5, 0.2, -0.1], "score", "not all scores are floats in [0, 1]"),
         ([1, 0, 0], "score", "not all scores are floats in [0, 1]"),
         ([0.1, 0.2, 0.3], "-score", "a low score is the better one"),
-        ([0.9, 0.5, 0.2], None, "name them with score"),
+        ([0.9, 0.5, 0.2], None, "in its stored order, without scores"),
     ],
 )
 def test_scores_that_are_no_probabilities_have_no_such_metrics(scores, by, reason, tmp_path):

@@ -100,7 +100,7 @@ def facts_of(losses: ScoreLosses | None, ranking: Mapping[str, Any]) -> dict[str
     if losses is not None:
         return {"infinite_log_losses": losses.infinite}
     if ranking["order"] != "score":
-        return {"none": "the list was counted without its scores: name them with --score"}
+        return {"none": "the list was counted in its stored order, without scores"}
     if ranking["ascending"]:
         return {"none": "a low score is the better one, so scores are no probabilities of being positive"}
     return {"none": "not all scores are floats in [0, 1]"}

@@ -12,7 +12,7 @@ TABLES = {
     "Y >= greatest(yield_lower, next_yield_lower - (next_rank - r)), "
     "Y <= least(next_yield_upper, yield_upper + (r - rank)); the estimate runs straight from yield to next_yield.",
     "metrics": "Every metric with bounds; null where it is undefined.",
-    "calibration": "A row for each tenth of the scores from 0 to 1, of exact results whose scores all lie there.",
+    "calibration": "A row for each tenth of the scores from 0 to 1, where all scores of a labelled list lie there.",
     "slices": "One row per slice: its size, its labels, and what its bounds claim; all of them hold together.",
     "slice_curve": "The curve of every slice; ranks are those within the slice.",
     "slice_envelope": "Breakpoints of the bounds on the yield of every slice, as in envelope; ranks within the slice.",
