@@ -4,7 +4,8 @@
 lie: it counts labels per score (`counters`, `piled_words`), or orders them (`ordered_words`).
 `block_sums` and `label_counts` are what they keep of it, `totals` the sums of the whole list; `lookups` answers
 questions about places in it. `scans` are the jobs that an engine runs over labelled rows. Of a list that is a sample,
-`influence` sums what each row adds to its metrics, by a hash of what was drawn.
+`influence` sums what each row adds to its metrics, by a hash of what was drawn. `calibration` sums what scores that
+may be probabilities say against labels.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from streameval.counting.calibration import ScoreLosses
 from streameval.counting.lookups import Kept, ReadGroups
 from streameval.counting.totals import Totals
 
@@ -30,6 +32,7 @@ class Summed:
         score_at (callable(rank) -> float, or None): Score at a rank; None where the order has no scores.
         kept: What look-ups in many blocks read.
         threads: Readers at work at once.
+        score_losses: Of the whole list, where all scores lie in [0, 1].
     """
 
     totals: Totals = field(repr=False)
@@ -40,3 +43,4 @@ class Summed:
     score_at: Callable[[int], float] | None = None
     kept: Kept | None = field(default=None, repr=False)
     threads: int = 1
+    score_losses: ScoreLosses | None = field(default=None, repr=False)

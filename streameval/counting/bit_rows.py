@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from streameval.counting.block_sums import UnorderedError
+from streameval.counting.calibration import ScoreLosses, losses_of_keys, losses_of_values, summed_losses
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.errors import InputError
 from streameval.kernels.bits import WORD, copy_bits
@@ -33,6 +34,7 @@ class BitRows:
         ends (pair of int): Order keys of the first and the last row of the unit that they are from.
         bins (uint16 array, shape (size,), or None): Of their clusters, where the list is a sample.
         above: How many of the rows have each score that is wanted of a sample, or a better one.
+        losses: Of the unit whose first row is among them (`streameval.counting.calibration`).
     """
 
     before: int
@@ -45,6 +47,7 @@ class BitRows:
     ends: tuple[int, int] = (0, 0)
     bins: UInt16Array | None = None
     above: tuple[int, ...] = ()
+    losses: ScoreLosses | None = None
 
     def cut(self, first: int, last: int) -> BitRows:
         """Some of the rows; nothing is copied."""
@@ -55,7 +58,8 @@ class BitRows:
         labels, at = self.labels, self.first + first
         bins = None if self.bins is None else self.bins[first:last]
         above = tuple(min(max(0, count - first), last - first) for count in self.above)
-        return BitRows(self.before + first, last - first, labels, self.repeats, at, ranks, keys, self.ends, bins, above)
+        place, losses = self.before + first, None if first else self.losses
+        return BitRows(place, last - first, labels, self.repeats, at, ranks, keys, self.ends, bins, above, losses)
 
 
 def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) -> Iterator[BitRows]:
@@ -83,21 +87,24 @@ def _with_scores(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows
     bits = BitRows(unit.first_position, unit.rows, rows.label_bits([unit])[0])
     if rows.order is None or rows.score is None:
         return bits
+    bins = rows.bins([unit])  # before scores come into the thread's own room
+    labels = np.unpackbits(bits.labels.view(np.uint8), count=unit.rows, bitorder="little")
     first, last = np.searchsorted(cutoffs, [bits.before, bits.before + unit.rows], side="right")
     ranks, tied = cutoffs[first:last], np.zeros(unit.rows // 64 + 2, np.uint64)
     places = np.concatenate([ranks - bits.before - 1, [0, unit.rows - 1]])
     values = unit.numbers(rows.score, own_room(unit.rows)) if rows.order.kind != "decimal" else None
     if values is not None and set_repeats(values, int(not rows.order.ascending), tied) == unit.rows:
         keys = rows.order.of_numpy(values[places], np.empty(places.size, np.uint64)).key
+        losses = losses_of_values(rows.order, values, labels, bins)
     else:
         every = _keys(rows, rows.order, unit)
         tied[:] = 0
         if (wrong := set_repeats(every, 0, tied)) < unit.rows:
             raise UnorderedError(bits.before + wrong + 1)
-        keys = every[places]
-    ends, bins = (int(keys[-2]), int(keys[-1])), rows.bins([unit])
+        keys, losses = every[places], losses_of_keys(rows.order, every, labels, bins)
+    ends = int(keys[-2]), int(keys[-1])
     above = () if rows.clusters is None else tuple(_count_above(rows, unit, ends, key) for key in rows.clusters.scores)
-    return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=ends, bins=bins, above=above)
+    return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=ends, bins=bins, above=above, losses=losses)
 
 
 def _count_above(rows: LabelledRows, unit: Unit, ends: tuple[int, int], key: int) -> int:
@@ -138,7 +145,8 @@ def join(pieces: list[BitRows]) -> BitRows:
     joint = np.concatenate(bins) if bins else None
     repeats = None if whole.repeats is None else bits[1]
     above = tuple(map(sum, zip(*(piece.above for piece in pieces), strict=True)))
-    return BitRows(whole.before, size, bits[0], repeats, 0, ranks, keys, bins=joint, above=above)
+    losses = summed_losses(piece.losses for piece in pieces)
+    return BitRows(whole.before, size, bits[0], repeats, 0, ranks, keys, bins=joint, above=above, losses=losses)
 
 
 def _keys(rows: LabelledRows, order: ScoreOrder, unit: Unit) -> UInt64Array:

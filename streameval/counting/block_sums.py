@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from streameval.counting.calibration import ScoreLosses
 from streameval.counting.influence import Bits, BlockInfluence, block_influence
 from streameval.counting.labelled_rows import pack
 from streameval.errors import InputError
@@ -43,6 +44,7 @@ class BlockSums:
         cut (int64 array, shape (k, 4)): The group at each cutoff passed.
         bits: What was summed (see `sum_bits`); None where it was groups.
         influence: Sums by bin, where the list is a sample.
+        score_losses: Of the rows, where scores may be probabilities.
     """
 
     lead: tuple[int, int]
@@ -54,6 +56,7 @@ class BlockSums:
     cut: Int64Array = field(repr=False)
     bits: Bits | None = field(default=None, repr=False)
     influence: BlockInfluence | None = field(default=None, repr=False)
+    score_losses: ScoreLosses | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from streameval.counting import Summed
 from streameval.counting.block_sums import BlockSums, block_edges, sum_groups_of_block
+from streameval.counting.calibration import ScoreLosses, losses_of_groups, merged_losses
 from streameval.counting.counters import Cells, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
 from streameval.counting.influence import BIN_BYTES
@@ -22,6 +23,7 @@ from streameval.counting.piled_words import WORD, PileCounts, PiledWords, Piles,
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
+from streameval.order.scores import ScoreOrder
 from streameval.process.threads import ThreadPool
 from streameval.progress import Progress
 from streameval.spill.parted_words import KeyRanges, Parted, word_type
@@ -34,6 +36,7 @@ _PILED_WORDS = 1.1  # the same where piles are counted: that takes little of wha
 _SAMPLE_UNITS = 8
 _EVERY_KEY = (0, (1 << 64) - 1)
 Sample = Callable[[], UInt64Array]
+_KeysAndLosses = tuple[UInt64Array, ScoreLosses | None]
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,9 @@ def sum_by_score(
     how = "ordered in memory" if fits else "ordered range by range"
     kept = KeptBits(limits.file, threads)
     wanted = () if scans.rows.clusters is None else scans.rows.clusters.scores
-    return sum_in_order(ordered.parts(cutoffs, BLOCK, threads, wanted), ordered.rows, cutoffs, scores, how, kept)
+    return sum_in_order(
+        ordered.parts(cutoffs, BLOCK, threads, wanted, scans.rows.order), ordered.rows, cutoffs, scores, how, kept
+    )
 
 
 def _count_scores(
@@ -94,7 +99,7 @@ def _count_scores(
         else:
             counts = _count_by_pile(scans, Piles(cells), some, limits, progress)
         if counts is not None:
-            summed = _sum_piles(counts, cutoffs, scores, "a counter for every score", limits, scans.threads)
+            summed = _sum_piles(counts, cutoffs, scores, "a counter for every score", limits, scans)
             if summed.totals.n_items == scans.rows.n_items:
                 return summed
     return None
@@ -115,26 +120,27 @@ def _count_by_pile(
 
 
 def _sum_piles(
-    counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, limits: Limits, threads: int
+    counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, limits: Limits, scans: LabelledScans
 ) -> Summed:
-    kept, seen = KeptGroups(limits.file), [np.empty(0, np.uint64)]
+    kept, seen, threads = KeptGroups(limits.file), list[_KeysAndLosses](), scans.threads
 
     def sums(pool: ThreadPool) -> Iterator[BlockSums]:
-        pieces = pool.in_order(partial(_piece, counts, cutoffs), range(counts.n_pieces), threads + 1)
+        pieces = pool.in_order(partial(_piece, counts, cutoffs, scans.rows.order), range(counts.n_pieces), threads + 1)
         for part, numbers in pool.in_order(partial(_sum, cutoffs), _blocks(pieces, seen), threads + 1):
             kept.keep(numbers)
             yield part
 
     with ThreadPool(threads) as pool:
         totals = fold(sums(pool), cutoffs)
-    keys = np.concatenate(seen)
+    keys = np.concatenate([np.empty(0, np.uint64), *(piece for piece, _ in seen)])
+    losses = merged_losses((piece for _, piece in seen), totals.n_items)
     # fewer cutoffs than wanted: some rows found no counter
     table = pa.table({"rank": cutoffs[: keys.size], "score": scores(as_keys(keys))})
 
     def score_at(rank: int) -> float:
         return as_number(scores(as_keys(np.array([counts.key_at(rank)], np.uint64))))
 
-    return Summed(totals, kept.groups, how, False, table, score_at, kept, threads)
+    return Summed(totals, kept.groups, how, False, table, score_at, kept, threads, losses)
 
 
 @dataclass(frozen=True)
@@ -145,27 +151,33 @@ class _CountedRun:
         numbers: Their sizes and positives, shape (2, groups).
         begins: Of the groups that begin in each block: the first, the one after the last, and the ranks before.
         keys (uint64 array): At the cutoffs among them.
+        losses: See `streameval.counting.calibration`.
     """
 
     numbers: AnyArray
     begins: list[tuple[int, int, int]]
     keys: UInt64Array
+    losses: ScoreLosses | None
 
 
-def _piece(counts: LabelCounts, cutoffs: Int64Array, index: int) -> _CountedRun:
+def _piece(counts: LabelCounts, cutoffs: Int64Array, order: ScoreOrder | None, index: int) -> _CountedRun:
     groups, before = counts.piece(index), counts.before(index)
     starts = np.append(groups.ends.dtype.type(0), groups.ends[:-1])
     edges = pairwise(block_edges(before, starts))
     begins = [(a, b, before + int(starts[a])) for a, b in edges if a < b]
     low, high = np.searchsorted(cutoffs, [before, before + int(groups.ends[-1])], side="right")
-    return _CountedRun(groups.numbers, begins, groups.keys_at(cutoffs[low:high] - before))
+    keys = groups.keys_at(cutoffs[low:high] - before)
+    return _CountedRun(groups.numbers, begins, keys, losses_of_groups(order, groups))
 
 
-def _blocks(pieces: Iterable[_CountedRun], seen: list[UInt64Array]) -> Iterator[tuple[int, list[AnyArray]]]:
-    """Groups that begin in one block, in the pieces in which they came, and the ranks before; keys go to `seen`."""
+def _blocks(pieces: Iterable[_CountedRun], seen: list[_KeysAndLosses]) -> Iterator[tuple[int, list[AnyArray]]]:
+    """Groups that begin in one block, in the pieces in which they came, and the ranks before.
+
+    Keys and losses go to `seen`.
+    """
     begin, held = 0, list[AnyArray]()
     for piece in pieces:
-        seen.append(piece.keys)
+        seen.append((piece.keys, piece.losses))
         for a, b, rank in piece.begins:
             if held and rank // BLOCK > begin // BLOCK:
                 yield begin, held

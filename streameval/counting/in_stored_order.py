@@ -11,6 +11,7 @@ import pyarrow as pa
 from streameval.counting import Summed
 from streameval.counting.block_groups import BlockGroups, TiedRows
 from streameval.counting.block_sums import BlockSums
+from streameval.counting.calibration import ScoreLosses, merged_losses
 from streameval.counting.influence import by_bin
 from streameval.counting.kept import KeptBits
 from streameval.counting.labelled_rows import LabelledRows, RowRange
@@ -58,14 +59,15 @@ def sum_in_order(
         cutoffs, scores: As in `sum_in_stored_order`.
         kept: Receives the labels.
     """
-    seen = [np.empty(0, np.uint64)]
+    seen, losses = [np.empty(0, np.uint64)], list[ScoreLosses | None]()
 
     def sums() -> Iterator[BlockSums]:
         for part, keys in parts:
             if keys is not None:
                 seen.append(keys)
             kept.keep(part)
-            part.bits = None
+            losses.append(part.score_losses)
+            part.bits = part.score_losses = None
             yield part
 
     totals = _to_as_many_as_positives(fold(sums(), cutoffs), rows, kept)
@@ -87,7 +89,8 @@ def sum_in_order(
         keys = rows(rank - 1, rank).keys
         return float("nan") if keys is None else as_number(scores(as_keys(keys)))
 
-    return Summed(totals, read_groups, how, False, table, score_at, kept=kept, threads=kept.threads)
+    whole = merged_losses(losses, totals.n_items)
+    return Summed(totals, read_groups, how, False, table, score_at, kept, kept.threads, whole)
 
 
 def _to_as_many_as_positives(totals: Totals, rows: Callable[[int, int], RowRange], kept: KeptBits) -> Totals:

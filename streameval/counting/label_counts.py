@@ -33,8 +33,11 @@ class TiedGroups:
 
     def keys_at(self, places: Int64Array) -> UInt64Array:
         """Keys of items, counted from 1 and from the first group."""
-        cells = self.cells[np.searchsorted(self.ends, places.astype(self.ends.dtype))].astype(np.uint64)
-        return np.uint64(self.low) + (cells << np.uint64(self.shift))
+        return self.keys(np.searchsorted(self.ends, places.astype(self.ends.dtype)))
+
+    def keys(self, some: slice | Int64Array) -> UInt64Array:
+        """Keys of some groups."""
+        return np.uint64(self.low) + (self.cells[some].astype(np.uint64) << np.uint64(self.shift))
 
     @property
     def numbers(self) -> AnyArray:

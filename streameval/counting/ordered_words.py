@@ -10,8 +10,10 @@ import numpy as np
 
 from streameval.counting.block_sums import BlockSums
 from streameval.counting.blocks import Block, blocks, sum_range
+from streameval.counting.calibration import losses_of_keys
 from streameval.counting.labelled_rows import RowRange
 from streameval.errors import InputError
+from streameval.order.scores import ScoreOrder
 from streameval.process.threads import ThreadPool
 from streameval.spill.parted_words import Parted, Pile, SortedRows
 from streameval.typing import Int64Array, UInt8Array, UInt16Array, UInt64Array
@@ -41,16 +43,23 @@ class OrderedWords:
         return OrderedWords(piles, ends)
 
     def parts(
-        self, cutoffs: Int64Array, block: int, threads: int, scores: Sequence[int] = ()
+        self, cutoffs: Int64Array, block: int, threads: int, scores: Sequence[int] = (), order: ScoreOrder | None = None
     ) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
-        """Sum blocks of `block` ranks; see `LabelledScans.parts`, and `sum_range` for `scores`."""
+        """Sum blocks of `block` ranks; see `LabelledScans.parts`, and `sum_range` for `scores`.
+
+        With an `order`, scores that may be probabilities are summed too.
+        """
         thread = threading.local()
 
         def part(numbered: tuple[int, Block[SortedRows]]) -> tuple[BlockSums, UInt64Array | None]:
             if not hasattr(thread, "room"):
                 thread.room = _room(block)
             number, held = numbered
-            return sum_range(_join(held.pieces, held.last, number * block, thread.room), cutoffs, scores)
+            rows = _join(held.pieces, held.last, number * block, thread.room)
+            summed, at_cutoffs = sum_range(rows, cutoffs, scores)
+            if rows.keys is not None:
+                summed.score_losses = losses_of_keys(order, rows.keys, rows.labels, rows.bins)
+            return summed, at_cutoffs
 
         with ThreadPool(threads) as pool:
             in_rank_order = pool.in_order(Pile.rows, self.piles, threads)

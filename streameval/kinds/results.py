@@ -24,6 +24,7 @@ from streameval.types import Claim, Plan
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from streameval.kinds.curve.calibration import Calibration
     from streameval.kinds.curve.page import ReportedStudy
     from streameval.reporting.standing import Standing
     from streameval.reporting.text import NextStep
@@ -200,6 +201,10 @@ class StudyResult(ShowsItself, Result):
     def slice(self, name: str) -> BoundedMeasures:
         """Give the results of a slice; an `InputError` where there is none."""
         raise InputError("these results have no slices", "slices of one ranking are planned with --by COL")
+
+    def calibration(self) -> Calibration:
+        """Give the share of positives by score; an `InputError` says why there is none."""
+        raise InputError("these results have no calibration", "`streameval exact` by a score in [0, 1] has one")
 
     def conditions(self) -> tuple[Question, ...]:
         """Give what `check` holds them against where no condition is given."""

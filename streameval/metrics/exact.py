@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from streameval.counting.calibration import COLUMNS, ScoreLosses
 from streameval.counting.lookups import SIDES, Places, best_sums
 from streameval.counting.totals import Totals
 from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
@@ -46,12 +47,14 @@ class Counted:
         misses: Positives that the list never returned.
         score_at (callable(rank) -> float): Score at a rank, where the order has scores: items may then tie.
         threads: That look into a long list at once.
+        score_losses: Of scores that all lie in [0, 1].
     """
 
     places: Places
     misses: int
     score_at: Callable[[int], float] | None = None
     threads: int = 1
+    score_losses: ScoreLosses | None = None
 
     @property
     def totals(self) -> Totals:
@@ -88,11 +91,20 @@ def metrics(counted: Counted) -> pa.Table:
             the mean over all these orders (`streameval.metrics.tied`), and a cutoff has another row, …_at_grouped, that
             takes all items tied with the last. Lower and upper differ only where ties leave the order open. Null where
             a metric is undefined: without positives, without negatives; the estimate of the interpolated area also in a
-            list of more than 2^20 items with ties. Coverage is "exact".
+            list of more than 2^20 items with ties. Of scores that all lie in [0, 1] there are brier and log_loss, which
+            is null where it is infinite, and calibration_error over ten bins. Coverage is "exact".
     """
     rows = [*_at_cutoffs(counted), *_points(counted), *_targets(counted)]
     rows += [*_average_precision(counted), *_roc_auc(counted), *_dcg(counted), *_rank_biased(counted)]
-    return table(rows, "exact")
+    return table([*rows, *_of_scores(counted.score_losses)], "exact")
+
+
+def _of_scores(losses: ScoreLosses | None) -> Iterator[Row]:
+    """Metrics of scores that are probabilities."""
+    if losses is not None:
+        values = {name: losses.mean(column) for name, column in COLUMNS.items()}
+        for name, value in {**values, "calibration_error": losses.calibration_error()}.items():
+            yield name, "", value, value, value
 
 
 def _row(metric: str, argument: str, ends: Iterable[float], between: Callable[[], float]) -> Row:

@@ -3,7 +3,8 @@
 The influence of an item on a metric is the derivative of the metric in that item's weight. Sums S of it over bins of
 independent clusters give the standard error, SE² = b/(b − 1)·ΣS², and ν = 2n/(1 − n/G) degrees of freedom with n =
 (ΣS²)²/ΣS⁴. An interval is symmetric on the scale of logits, of Matthews' correlation on that of the inverse hyperbolic
-tangent. It is approximate, unlike bounds; where few clusters decide a metric there is none, and the reason is said.
+tangent, of log loss on its own. It is approximate, unlike bounds; where few clusters decide a metric there is none, and
+the reason is said.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from streameval.counting.calibration import COLUMNS
 from streameval.counting.influence import Influence
 from streameval.kernels.influence import BINS
 from streameval.metrics.exact import Counted
@@ -29,6 +31,7 @@ _LEAST_AWAY = 5.0  # draws that say the rarer of two things
 _LEAST_ABOVE = 10.0
 _FEW = 20.0  # of what is rare, from which on an interval ends before it
 _MOST_UNEVEN = 4.0
+_MOST_OF_ONE = 0.1  # of the variance of a mean that may be of any size
 _WIDER = 0.03
 _WIDER_CORRELATION = 1.05  # than its standard error has it: with few clusters above a cutoff that is too small
 _FULL, _MANY = 0.9, 200.0  # bins in use, and of equal influence, from which on rare things were seen often enough
@@ -52,7 +55,7 @@ class Derived:
         above: Which end of the metric draws above a cutoff lead to if all say what most of them do, and how many do
             not; None where it does not turn on these.
         rarer ({"either", "misses"}): Whether it may be near 0 as well as near 1, for so few.
-        scale ({"logit", "atanh"}): On which an interval is symmetric.
+        scale ({"logit", "atanh", "plain"}): On which an interval is symmetric.
     """
 
     value: float
@@ -170,7 +173,9 @@ def refusal(derived: Derived) -> str | None:
             return f"{_OUTWEIGHED}: those with {name} weigh as much as {alike:.0f} equal ones"
     if derived.items is not None and unevenness(derived.items) > _MOST_UNEVEN:
         return f"{_OUTWEIGHED}: {_bins(derived.items):,} weigh as much as {equal_bins(derived.items):,.0f} equal ones"
-    if not equal or abs(value) >= 1.0 or (derived.scale == "logit" and value <= 0.0):
+    if derived.scale == "plain" and equal and _largest(derived.influence) > _MOST_OF_ONE:
+        return f"{_OUTWEIGHED}: one has more than {100 * _MOST_OF_ONE:.0f} % of the variance"
+    if not equal or (abs(value) >= 1.0 and derived.scale != "plain") or (derived.scale == "logit" and value <= 0.0):
         return _CERTAIN
     if derived.above is not None and derived.above[1] < _LEAST_ABOVE:
         return "nearly all draws above the cutoff say the same"
@@ -182,6 +187,11 @@ def equal_bins(weights: Int64Array | FloatArray) -> float:
     each = np.square(weights) if weights.dtype.kind == "f" else weights.astype(np.float64)
     below = float(np.sum(each * each))
     return float(np.sum(each)) ** 2 / below if below else 0.0
+
+
+def _largest(influence: FloatArray) -> float:
+    squares = np.square(influence)
+    return float(np.max(squares) / np.sum(squares))
 
 
 def _bins(counts: Int64Array) -> int:
@@ -202,10 +212,18 @@ def _atanh(value: float, reach: float) -> tuple[float, float]:
     return math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half)
 
 
-_SCALES: Mapping[str, Callable[[float, float], tuple[float, float]]] = {"logit": _logit, "atanh": _atanh}
+def _plain(value: float, reach: float) -> tuple[float, float]:
+    return max(0.0, value - reach), value + reach
 
 
-_ENDS = {"logit": (0.0, 1.0), "atanh": (-1.0, 1.0)}
+_SCALES: Mapping[str, Callable[[float, float], tuple[float, float]]] = {
+    "logit": _logit,
+    "atanh": _atanh,
+    "plain": _plain,
+}
+
+
+_ENDS = {"logit": (0.0, 1.0), "atanh": (-1.0, 1.0), "plain": (0.0, math.inf)}
 
 
 @dataclass(frozen=True)
@@ -247,6 +265,15 @@ class SampledList:
         sums = (total.positives * (1.0 - value) - lost) / below[0]
         sums = sums + (won - (total.items - total.positives) * value) / below[1]
         return Derived(value, sums, self._counts, total.items)
+
+    def mean_loss(self, metric: str) -> Derived:
+        """Derive the mean of squared errors ("brier"), or of log losses ("log_loss")."""
+        losses, items = self.counted.score_losses, self.influence.items
+        value = math.nan if losses is None else losses.mean(COLUMNS[metric])
+        if losses is None or math.isnan(value):
+            return Derived(math.nan, np.zeros(BINS), {})
+        sums = (losses.by_bin(COLUMNS[metric]) - value * items) / losses.items
+        return Derived(value, sums, {"a row": items}, items, scale="logit" if metric == "brier" else "plain")
 
     def at_cutoff(self, metric: str, k: int) -> Derived:
         """Derive a metric of the first k items, which are a share of the list, as of another sample.

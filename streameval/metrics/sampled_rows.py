@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
+from streameval.counting.calibration import COLUMNS as LOSSES
 from streameval.counting.influence import Clusters
 from streameval.curve.at_cutoff import METRICS, Cutoffs
 from streameval.metrics import Row, table
@@ -112,10 +114,14 @@ def _of_row(sampled: SampledList, metric: str, argument: str) -> WithDerived:
     plain = metric.removesuffix("_at")
     name = _ONE_LESS.get(plain, plain)
     cutoff = int(argument) if metric.endswith("_at") else None
-    whole = {("average_precision", "positives"): sampled.average_precision, ("roc_auc", ""): sampled.roc_auc,
-             ("r_precision", ""): sampled.r_precision}  # fmt: skip
+    whole: dict[tuple[str, str], Callable[[], Derived]] = {
+        ("average_precision", "positives"): sampled.average_precision,
+        ("roc_auc", ""): sampled.roc_auc,
+        ("r_precision", ""): sampled.r_precision,
+        **{(loss, ""): partial(sampled.mean_loss, loss) for loss in LOSSES},
+    }
     known = (metric, argument) in whole or (cutoff is not None and name in AT_CUTOFF)
-    if not known or sampled.counted.misses:
+    if not known or (sampled.counted.misses and metric not in LOSSES):
         return SampleInterval(reason=_OF_MISSES if known else _REASONS.get(metric, OF_NONE)), None
     if metric == "r_precision":
         cutoff = sampled.counted.totals.positives

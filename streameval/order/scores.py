@@ -22,7 +22,7 @@ from streameval.kernels.order import (
 from streameval.scans.units import Unit, parts_of
 from streameval.struct_fields import hint_for
 from streameval.text import row_of
-from streameval.typing import AnyArray, UInt64Array
+from streameval.typing import AnyArray, FloatArray, UInt64Array
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SIGN = np.uint64(1 << 63)
@@ -171,18 +171,22 @@ class ScoreOrder:
             whole = pa.array([None if value is None else value.as_py() for value in kept], wide)
             return (whole.cast(pa.int64()) if pa.types.is_temporal(kind) else whole).cast(kind)
         if self.kind == "float32":
-            up = ((keys.key ^ self.flip) >> np.uint64(32)).astype(np.uint32)
-            bits = np.where(up >> np.uint32(31), up ^ np.uint32(1 << 31), ~up)
-            return pa.array(bits.view(np.float32), mask=gone).cast(kind)
+            return pa.array(self.floats(keys.key).astype(np.float32), mask=gone).cast(kind)
         if self.kind == "float64":
-            bits = float64_bits(keys.key, self.flip)
-            return pa.array(bits.view(np.float64), mask=gone).cast(kind)
+            return pa.array(self.floats(keys.key), mask=gone).cast(kind)
         whole = keys.key ^ self.flip
         if self.kind == "unsigned":
             return pa.array(whole, mask=gone).cast(kind)
         numbers = pa.array((whole ^ _SIGN).view(np.int64), mask=gone)
         narrow = pa.types.is_date32(kind) or pa.types.is_time32(kind)
         return (numbers.cast(pa.int32()) if narrow else numbers).cast(kind)
+
+    def floats(self, keys: UInt64Array) -> FloatArray:
+        """Turn order keys of floats, none of them missing, back into float64 scores."""
+        if self.kind == "float64":
+            return float64_bits(keys, self.flip).view(np.float64)
+        up = ((keys ^ self.flip) >> _HALF_BITS).astype(np.uint32)
+        return np.where(up >> np.uint32(31), up ^ np.uint32(1 << 31), ~up).view(np.float32).astype(np.float64)
 
     def _decimal_keys(self, array: pa.Array) -> Keys:
         whole = array.view(pa.int64()) if pa.types.is_temporal(array.type) else array

@@ -32,6 +32,8 @@ FROM_VOTES = ("labels", "issues")
 COUNTED = ("envelope", "curve", "metrics")  # tables that need no votes
 SKETCH = "influence"
 """Table of a labelled list that is a sample, by which two are compared (`streameval.metrics.sampled_rows`)."""
+CALIBRATION = "calibration"
+"""Table of a labelled list whose scores all lie in [0, 1] (`streameval.kinds.curve.calibration`)."""
 BOUNDS = ("labels", "envelope")  # tables that all others follow from
 
 
@@ -276,6 +278,7 @@ def read_evaluation(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
                          "give a study of one ranking")  # fmt: skip
     names = [*_WITH_CURVE[summary["kind"]], *(SLICES if summary.get("slices") else ())]
     names += [SKETCH] if "seed" in summary.get("sample", {}) else []
+    names += [CALIBRATION] if "infinite_log_losses" in summary.get("calibration", {}) else []
     files = read_tables(folder, summary, names, EVALUATE, _COLUMNS)
     slices = slices_from_tables([files[name] for name in SLICES if name in files], summary.get("slices", ()))
     curve = stored_curve(summary, files["envelope"].table, files["curve"].table)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -28,6 +28,11 @@ from streameval.reporting.standing import Standing
 from streameval.reporting.text import Columns, Paragraph
 from streameval.study import Study
 from streameval.types import Claim
+
+if TYPE_CHECKING:
+    from streameval.kinds.curve.calibration import Calibration
+
+_CALIBRATION = "calibration"
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,7 +83,7 @@ def show(
     study: str | os.PathLike[str],
     *measures: Asked,
     slice: str | None = None,
-) -> Shown | Standing:
+) -> Shown | Standing | Calibration:
     """Say where a study stands, or bounds, as of precision@10000.
 
     Example: streameval show my-study
@@ -93,16 +98,22 @@ def show(
             recall, f1, f2 and others of a cutoff, yield (positives), rank, score; of the whole list positives,
             average_precision, roc_auc, max_f1 and others. Of many rankings the means are asked for: map, ndcg@10. In
             Python also lists of these.
+            `calibration` alone shows the share of positives by score, of exact results by a score in [0, 1].
         slice: Ask of one slice of a study planned with --by; cutoffs are then those within it.
 
     Returns:
         Standing: Without measures. It is printed as where the study stands, and what to run next.
         Shown: With measures.
+        Calibration: With "calibration".
 
     Raises:
         InputError: A measure that cannot be read (says where), or that the results do not have.
         StudyError: No study there; of measures, no results.
     """
+    if measures == (_CALIBRATION,):
+        if slice is not None:
+            raise InputError("calibration is of the whole list", "leave out --slice")
+        return results_of(Study(Path(study))).calibration()
     questions, folder = [question for several in measures for question in read_measures(several)], Study(Path(study))
     if not questions:
         if slice is not None:
@@ -117,10 +128,12 @@ def show(
     return Shown(bounds, result.claim, promise, result.estimates)
 
 
-def printed(result: Shown | Standing, study: Path, **_: Any) -> Printed:
+def printed(result: Shown | Standing | Calibration, study: Path, **_: Any) -> Printed:
     """Print where the study stands; or bounds, and what they promise."""
     if isinstance(result, Standing):
         return Printed(result.as_dict(), result.paragraphs)
+    if not isinstance(result, Shown):
+        return Printed({"study": str(study), **result.facts()}, result.paragraphs)
     facts = {"study": str(study), "measures": result.rows(), "claim": result.claim.as_dict(),
              "estimates": result.estimates}  # fmt: skip
     return Printed(facts, result.paragraphs)

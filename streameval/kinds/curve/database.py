@@ -13,7 +13,7 @@ from streameval.slices.files import slice_tables
 from streameval.study import Study
 from streameval.study.database.writer import Database, database, macro_statements
 from streameval.study.provenance import commands
-from streameval.study.results import Evaluation
+from streameval.study.results import CALIBRATION, Evaluation
 from streameval.types import Plan
 
 
@@ -40,6 +40,8 @@ def _contents(folder: Study, plan: Plan | None, evaluation: Evaluation) -> tuple
     tables["curve"] = evaluation.curve_table.replace_schema_metadata(None)
     tables["envelope"] = evaluation.curve.envelope_table
     tables["metrics"] = evaluation.metrics.replace_schema_metadata(None)
+    if CALIBRATION in evaluation.tables:
+        tables[CALIBRATION] = evaluation.tables[CALIBRATION].replace_schema_metadata(None)
     tables |= _slices(plan, evaluation)
     tables["provenance"] = _provenance(plan, evaluation)
     claim = evaluation.curve.claim

@@ -34,8 +34,9 @@ _AT_TARGET: dict[tuple[str, str], _TargetFunctions] = {
     ("rank", "precision"): (rank_at_precision, PlugIn.rank_at_precision),
     ("rank", "recall"): (rank_at_recall, PlugIn.rank_at_recall),
 }
+_OF_SCORES = ("brier", "log_loss", "calibration_error")  # of probabilities
 _OF_THE_LIST = ("positives", "average_precision", "pr_area", "roc_auc", "max_f0.5", "max_f1", "max_f2", "breakeven",
-                "r_precision", "reciprocal_rank", "eleven_point_precision")  # fmt: skip
+                "r_precision", "reciprocal_rank", "eleven_point_precision", *_OF_SCORES)  # fmt: skip
 _AT_ANY = (*METRICS, "yield", "f0.5", "f2", "rank", "score")
 _AT_RANKS = (*_AT_ANY, "average_precision", "dcg")  # these two at the cutoffs of metrics.parquet
 _AT_SCORES = (*METRICS, "yield", "rank")
@@ -50,7 +51,9 @@ _STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ran
 def measures(result: _OfCurve) -> tuple[str, ...]:
     """Names of all metrics that can be asked for; `score` only of a list that has scores."""
     names = dict.fromkeys([*_AT_RANKS, *_OF_THE_LIST])
-    return tuple(name for name in names if name != "score" or result.curve.score is not None)
+    there = set(result.metrics.column("metric").to_pylist()) if result.curve.score is not None else set()
+    absent = {name for name in _OF_SCORES if name not in there} | ({"score"} if result.curve.score is None else set())
+    return tuple(name for name in names if name not in absent)
 
 
 def measure_names(result: _OfCurve) -> tuple[str, ...]:
@@ -148,7 +151,7 @@ def _of_the_list(result: _OfCurve, metric: str) -> Bounds:
         return result.curve.yield_at(result.curve.n_items)
     if metric.startswith("rbp."):
         return _rank_biased(result, metric)
-    if metric not in _OF_THE_LIST:
+    if metric not in _OF_THE_LIST or (metric in _OF_SCORES and metric not in measures(result)):
         if metric in _AT_RANKS:
             raise InputError(f"{metric} has no cutoff", f"{metric}@10000 is of the first 10,000 items")
         raise _no_such(Question(metric), measures(result))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.curve import Curve
+from streameval.kinds.curve.calibration import calibration_of
 from streameval.kinds.curve.picker_data import Packed, pack_all, zip_json
 from streameval.labelling.unlabelled import unlabelled_words
 from streameval.methods.values import MethodValue, value_of
@@ -49,11 +50,14 @@ from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
 from streameval.study.results import Evaluation
 from streameval.text import escape, number_of, short
+from streameval.study.results import CALIBRATION, Evaluation
+from streameval.text import escaped, number_of, short
 from streameval.types import Plan
 
 _OVERALL = (
     ("average_precision", "positives"), ("roc_auc", ""), ("pr_area", "interpolated"), ("max_f1", ""), ("breakeven", ""),
     ("r_precision", ""), ("reciprocal_rank", ""), ("rank_at_precision", "0.9"), ("rank_at_recall", "0.9"),
+    ("brier", ""), ("log_loss", ""), ("calibration_error", ""),
 )  # fmt: skip
 _NAMES = {
     "roc_auc": "ROC AUC", "pr_area interpolated": "area under the precision-recall curve", "max_f1": "best F1",
@@ -131,6 +135,7 @@ def _page(shown: Sequence[ReportedStudy], title: str | None) -> str:
         Section(figure=f'<div class="pair">{pair}</div>'),
         *([_slices(shown[0], small)] if small else []),
         *_metrics(shown),
+        *(section for study in shown for section in _calibration(study)),
         *([_chart(drawn["labels"])] if "labels" in drawn else []),
         *(section for study in shown for section in _next(study)),
         *(section for study in shown for section in _details(study, several)),
@@ -250,6 +255,13 @@ def _metrics(shown: Sequence[ReportedStudy]) -> Iterator[Section]:
     notes += [f"From low to high: {claim}." for claim in sorted(samples)]
     yield Section("Metrics", table=Columns(head, main), label="Main metrics", remarks=notes)
     yield fold(f"All {len(every):,} metrics", table(head, every, label="All metrics"))
+
+
+def _calibration(study: ReportedStudy) -> Iterator[Section]:
+    """Show the share of positives by score, where scores are probabilities."""
+    if CALIBRATION in study.evaluation.tables:
+        shown = calibration_of(study.evaluation)
+        yield Section("Calibration", table=shown.columns, remarks=shown.remarks)
 
 
 def _cells(row: dict[str, Any], name: list[str], sides: Sequence[str]) -> list[str]:

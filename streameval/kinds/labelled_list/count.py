@@ -29,6 +29,7 @@ from streameval.engines import engine_of
 from streameval.errors import InputError, check_misses
 from streameval.kernels.influence import BINS
 from streameval.kernels.sorted_sets import unique
+from streameval.kinds.curve.calibration import facts_of, table_of
 from streameval.kinds.curve.results import CurveResult
 from streameval.kinds.exact import ROWS, ExactRun, refuse_apart
 from streameval.labelling.options import LabelColumns, LabelMeaning
@@ -54,7 +55,7 @@ from streameval.spill.store import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import local_copy
 from streameval.study.formats import format_mark
-from streameval.study.results import SKETCH, Evaluation
+from streameval.study.results import CALIBRATION, SKETCH, Evaluation
 from streameval.types import Claim
 from streameval.typing import Int64Array
 
@@ -293,7 +294,7 @@ def evaluation_of(
 ) -> Evaluation:
     """Every result of a list; `description` says which it is."""
     places = Places(summed.totals, summed.read_groups, summed.kept)
-    counted = Counted(places, curve.misses, summed.score_at, summed.threads)
+    counted = Counted(places, curve.misses, summed.score_at, summed.threads, summed.score_losses)
     rows, sketch = with_intervals(metrics(counted), counted, labels.clusters)
     totals = summed.totals
     identity = _identity(description, labels, rows, curve)
@@ -309,6 +310,7 @@ def evaluation_of(
         "parameters": {"label": labels.column, **labels.meaning},
         **labels.sample,
         "ranking": description,
+        "calibration": facts_of(summed.score_losses, description),
         "how": summed.how,
         "ties": "open" if totals.mixed else "none that matter",
         "claim": curve.claim.as_dict(),
@@ -327,6 +329,8 @@ def evaluation_of(
         "sources": [],
     }
     tables = {"envelope": curve.envelope_table, "curve": curve.table, "metrics": rows}
+    if summed.score_losses is not None:
+        tables[CALIBRATION] = table_of(summed.score_losses, labels.sample.get("sample", {}).get("of"))
     if sketch is not None:
         tables[SKETCH] = sketch
     return CurveResult(identity, summary, tables, curve=curve)

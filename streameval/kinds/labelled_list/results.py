@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streameval.kinds.curve.calibration import Calibration, calibration_of
 from streameval.kinds.curve.results import CurveResult
 from streameval.kinds.labelled_list import says
 from streameval.questions.printed import measure_of
@@ -42,6 +43,10 @@ class ListResult(CurveResult):
         shown = ("precision_at", "precision_at_score", "recall_at_score")
         cuts = [measure_of(row["metric"], row["argument"]) for row in rows if row["metric"] in shown]
         return [*dict.fromkeys(cuts), "average_precision", "roc_auc", "max_f1"]
+
+    def calibration(self) -> Calibration:
+        """Give the share of positives by score; an `InputError` says why there is none."""
+        return calibration_of(self)
 
     def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say how many are positive, and precision at cutoffs."""

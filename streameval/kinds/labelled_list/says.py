@@ -16,7 +16,7 @@ from streameval.text import number_of
 # what a terminal shows of metrics.parquet
 _OVERALL = (
     ("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("max_f1_rank", ""), ("max_f1_score", ""),
-    ("breakeven", ""), ("r_precision", ""),
+    ("breakeven", ""), ("r_precision", ""), ("brier", ""), ("log_loss", ""), ("calibration_error", ""),
 )  # fmt: skip
 
 _AT_SCORE = [f"{name}_at_score" for name in ("precision", "recall", "f1", "accuracy", "specificity", "mcc")]

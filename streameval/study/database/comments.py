@@ -12,6 +12,7 @@ TABLES = {
     "Y >= greatest(yield_lower, next_yield_lower - (next_rank - r)), "
     "Y <= least(next_yield_upper, yield_upper + (r - rank)); the estimate runs straight from yield to next_yield.",
     "metrics": "Every metric with bounds; null where it is undefined.",
+    "calibration": "A row for each tenth of the scores from 0 to 1, where all scores of a labelled list lie there.",
     "slices": "One row per slice: its size, its labels, and what its bounds claim; all of them hold together.",
     "slice_curve": "The curve of every slice; ranks are those within the slice.",
     "slice_envelope": "Breakpoints of the bounds on the yield of every slice, as in envelope; ranks within the slice.",
@@ -20,7 +21,7 @@ TABLES = {
     "provenance": "One row: what was evaluated, and what its bounds claim.",
 }
 
-BOUNDS = tuple(name for name in TABLES if name not in ("plan", "selection", "slice_counts"))
+BOUNDS = tuple(name for name in TABLES if name not in ("plan", "selection", "slice_counts", "calibration"))
 """Tables that a claim is about."""
 _SIDES = {
     "yield": "positives among the items of ranks 1 to rank",
@@ -80,6 +81,13 @@ _COLUMNS = {
     "high": "Upper end of an interval, no bound: approximately 95 %, if these are independent draws.",
     "no_interval": "Why there is no interval; null where there is one.",
     "bins": "Bins of draws, of 4,096, that have what the metric turns on.",
+    "score_above": "Items of the row have a higher score than this; in the first row 0 too.",
+    "score_up_to": "Items of the row have this score or a lower one.",
+    "items": "How many items there are.",
+    "mean_score": "Mean score of these items.",
+    "share": "Share of positives among these items.",
+    "share_low": "Lower end of the interval of Clopper and Pearson at 95 %, of a sample of independent rows.",
+    "share_high": "Upper end of the interval of Clopper and Pearson at 95 %, of a sample of independent rows.",
     "coverage": "What the bounds claim: exact, simultaneous, pointwise (each by itself), conditional (on assumes), "
     "none (a picture).",
     "evaluation_id": "Hash of plan, labels, misses and version: the same in every result file.",
