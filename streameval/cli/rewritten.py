@@ -131,6 +131,8 @@ def _renamed(typed: _Typed) -> dict[str, Any]:
         new["stages"] = f"{typed.take('--stages')[-1]}:later"
     if typed.has("--score") and typed.take_retired("--ascending"):
         new["score"] = f"-{typed.take('--score')[-1]}"
+    if typed.verb == "exact" and (scores := typed.take_retired("--at-score")):
+        new["at"] = ",".join(f"score:{score}" for score in listed(scores))
     for option, hint in typed.retired.items():
         if (renamed := _OPTION.fullmatch(hint)) and (value := typed.take_retired(option)):
             typed.take(flag(renamed[1]))

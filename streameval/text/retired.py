@@ -93,6 +93,7 @@ RETIRED: dict[str, dict[str, str]] = {
         **_TIME,
         **_SPARK,
         **_PUBLISH,
+        "--at-score": "--at 'score:VALUE'",
         "--cutoffs": "--at VALUE",
         "--item": "--key VALUE",
         "--window": "--method 'paula(window=VALUE)'",

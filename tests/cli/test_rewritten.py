@@ -43,6 +43,8 @@ REWRITTEN = [
      "exact l.csv --label y --method 'paula(window=5, epsilon=0.1), paula(window=10, epsilon=0.1)'"),
     ("exact l.csv --label y --cutoffs 1,5 --engine spark --spark-remote sc://h:1",
      "exact l.csv --label y --engine spark:sc://h:1 --at 1,5"),
+    ("exact l.csv --label y --score x --sample-of id --at-score 0.5,-1",
+     "exact l.csv --label y --score x --sample-of id --at score:0.5,score:-1"),
     ("adopt l.csv --study s --labels x.csv --drawn poisson --probability p --least-probability 0.1",
      "adopt l.csv --study s --labels x.csv --drawn 'poisson(probability=p, least=0.1)'"),
     ("adopt l.csv --study s --labels x.csv --drawn strata --strata t.csv --looks 3",
