@@ -50,7 +50,7 @@ def _facts(comparison: SamplesComparison) -> dict[str, Any]:
     return {"results": comparison.letters, "confidence": comparison.confidence, "claim": comparison.claim}
 
 
-def says(comparison: SamplesComparison) -> tuple[dict[str, Any], list[Paragraph]]:
+def describe(comparison: SamplesComparison) -> tuple[dict[str, Any], list[Paragraph]]:
     """Say what is compared, and the difference of the main metrics."""
     rows = comparison.differences.to_pylist()
     named = [f"{letter}: {folder}" for letter, folder in comparison.letters.items()]
