@@ -139,7 +139,6 @@ def exact(
     labels_are: LabelsAre = ...,
     misses: int = ...,
     sample_of: str | Sequence[str] | None = ...,
-    at_score: str | float | Sequence[float] | None = ...,
     method: str | Sequence[str] | None = ...,
     out: str | os.PathLike[str] | None = ...,
     options: RankingOptions | None = ...,

@@ -117,7 +117,7 @@ COMMON, READING = Group("Options of every command", show=False), Group("Options 
 _OF_VERB = {  # what a verb does not show where it is declared
     "exact": {
         "sample_of": LEADING,
-        "at_score": _on_demand("A sample", (0, 2), "--sample-of"),
+        "at": _on_demand("Cutoffs", (0, 2), "--per", "--sample-of"),
     },
 }
 _LEAD = {"against", "per", "judge", "reuse"}

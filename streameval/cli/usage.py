@@ -20,6 +20,7 @@ from streameval.cli.defaults import key_of, with_place
 from streameval.cli.hints import VERBS, FlagsOf, unknown
 from streameval.errors import did_you_mean
 from streameval.text.options import flag
+from streameval.text.retired import RETIRED
 
 
 def usage(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> str:
@@ -39,6 +40,8 @@ def _of_words(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> 
     verb = arguments[0]
     if isinstance(error, UnknownOptionError) and verb in VERBS:
         option, _, value = (error.token.keyword or error.token.value).partition("=")
+        if option in RETIRED.get(verb, {}) and (whole := _as_typed_now(arguments)):
+            return f"{verb} has no option {option} any more. Hint: {whole}"
         return unknown(flags_of, verb, option, value or _typed_after(arguments, option))
     if isinstance(error, UnusedCliTokensError):
         extras = error.unused_tokens or []
@@ -55,6 +58,12 @@ def _of_words(flags_of: FlagsOf, arguments: list[str], error: CycloptsError) -> 
     if isinstance(error, UnknownCommandError):
         return f"there is no command '{verb}'. Hint: {did_you_mean(verb, VERBS)}"
     return " ".join(str(error).split())
+
+
+def _as_typed_now(arguments: list[str]) -> str:
+    from streameval.cli.rewritten import whole_command  # which loads the methods
+
+    return whole_command(arguments)
 
 
 def _typed_after(arguments: list[str], option: str) -> str:

@@ -43,7 +43,8 @@ class PerRanking:
     at: tuple[str, ...] = option(
         ("1", "10", "100"),
         "Cutoffs, separated by commas; and measures that have others: iprec@0.1 (interpolated precision at a recall), "
-        "11pt (the mean of eleven of them), rbp@0.8 (rank-biased precision).",
+        "11pt (the mean of eleven of them), rbp@0.8 (rank-biased precision). With --sample-of scores: score:0.5 adds "
+        "metrics of all items of that score or a better one.",
         shown="1,10,100",
     )
     gain: Literal["linear", "exponential"] = option(

@@ -45,7 +45,6 @@ def exact(
     labels_are: LabelsAre = "answers",
     misses: int = 0,
     sample_of: str | Sequence[str] | None = None,
-    at_score: str | float | Sequence[float] | None = None,
     method: str | Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
@@ -76,7 +75,6 @@ def exact(
     labels_are: Literal["answers", "positives"] = "answers",
     misses: int = 0,
     sample_of: str | Sequence[str] | None = None,
-    at_score: str | float | Sequence[float] | None = None,
     method: str | tuple[str, ...] | Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
@@ -107,8 +105,6 @@ def exact(
         misses: Positives that the list never returned.
         sample_of: Columns that say what was drawn, such as a user, or "rows": an interval beside each metric then,
             approximately 95 %, if these are independent draws. In Python too (`streameval guide sample`).
-        at_score: Scores, separated by commas, of which such a sample is to have metrics: of all items of that score or
-            a better one.
         method: Windows for which PAULA's assumptions are tested, such as "paula(window=100)"; may be repeated. In
             Python A.1 and A.2 are looked into in one more pass; the list has to be stored in its order.
         out: Folder for the results: tables, evaluation.json, report.html and study.duckdb.
@@ -136,10 +132,12 @@ def exact(
     """
     options = take_ranking_options(options, many)
     meaning = make_own(LabelMeaning, many)
+    of_sample = per is None and (sample_of is not None or "score:" in str(many.get("at")))
+    at = many.pop("at", None) if of_sample else None
     if per is not None or many:
         many |= meaning.as_named()
         alone = {"labels": labels, "on": on, "misses": misses or None, "sample_of": sample_of,
-                 "at_score": at_score, "method": method,
+                 "method": method,
                  "labels_are": None if labels_are == "answers" else labels_are}  # fmt: skip
         given = {**{name: value for name, value in alone.items() if value is not None}, "per": per or (), **many}
         tables: list[pa.Table] = []
@@ -147,7 +145,7 @@ def exact(
                           collect=tables if rows == "kept" else None, **given)  # fmt: skip
         return means if out is not None or rows != "kept" else means.with_rankings(pa.concat_tables(tables))
     alone = {"labels": labels, "on": on, "labels_are": labels_are, "misses": misses, "method": method,
-             "sample_of": sample_of, "at_score": at_score, **meaning.as_named()}  # fmt: skip
+             "sample_of": sample_of, "at": at, **meaning.as_named()}  # fmt: skip
     result = kind_for("exact", {}).exact(ranking, out, alone, ExactRun(label, options, engine, progress))
     return cast("Evaluation", result)
 
@@ -180,6 +178,8 @@ def rehearsal(
     """Forecast what would be read, from footers."""
     options = take_ranking_options(None, raw_options)
     _ = make_own(LabelMeaning, raw_options)
+    if sample_of is not None:
+        raw_options.pop("at", None)
     if any(field.name in raw_options for field in fields(PerRanking)):
         raise InputError("--per does not go with --dry-run", "leave it out")
     with for_a_while(ranking, options) as source:

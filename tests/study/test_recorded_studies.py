@@ -4,6 +4,7 @@
 labels, a round or a stage.
 """
 
+import shlex
 import shutil
 import tarfile
 from pathlib import Path
@@ -27,6 +28,16 @@ PLANNED = {  # as plan.json has it
     "paired": {"within": "0.02", "confidence": "0.95", "look": "both", "min_precision": 0.4},
     "any": {"within": "0.02", "confidence": "0.95", "look": "any", "min_precision": 0.5},
     "drawn_rankings": {"confidence": 0.95, "rankings": 12, "at": 3},
+}  # fmt: skip
+COMMANDS = {  # recorded studies, and the commands that planned them
+    "question": "--for 'precision@100 >= 0.5' --zone 0.02 --expect 0.7 --round 10 --together --budget 60 --seed 4",
+    "widths": "--for 'precision@100, 300 within 0.2' --expect 0.6 --seed 4",
+    "paired": "--against in/list.parquet --against-score old --key id --at 20,50,100 --within 0.02 "
+              "--min-precision 0.4 --seed 5",
+    "any": "--against in/list.parquet --against-score old --item id --at 50 --within 0.02 --look any --seed 5",
+    "drawn_rankings": "--per query --rankings 12 --at 2,3 --seed 6",
+    "stages": "--alpha 0.4 --stages 2 --growing --seed 3",
+    "paula": "--method paula --epsilon 0.3 --window 3 --seed 3",
 }  # fmt: skip
 
 
@@ -80,3 +91,14 @@ def test_they_go_on(recorded, study):
 @pytest.mark.parametrize(("study", "condition"), [("labelled_list", "precision@10 >= 0.5"), ("rankings", "map >= 0.3")])
 def test_exact_results_are_read(recorded, study, condition):
     assert run(["show", study]) == run(["check", study, condition]) == 0
+
+
+@pytest.mark.parametrize("study", COMMANDS)
+def test_what_is_printed_plans_what_the_old_command_did(recorded, capsys, study):
+    place = LISTS.get(study, "in/list.parquet")
+    assert run(["plan", place, "--study", "new", "--score", "conf", *shlex.split(COMMANDS[study])]) == 2
+    new = capsys.readouterr().err.partition(" any more. Hint: streameval ")[2]
+    assert run(shlex.split(new)) == 0
+    old, new = (pq.read_table(f"{each}/plan.parquet").to_pylist() for each in (study, "new"))
+    assert repr(old) == repr(new)  # NaN among them
+    assert Study(Path("new")).plan().parameters == Study(Path(study)).plan().parameters

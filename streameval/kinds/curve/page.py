@@ -48,10 +48,8 @@ from streameval.reporting.sentences import TIES, estimate_sentence, half_width_s
 from streameval.reporting.text import NOTHING, Columns
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
-from streameval.study.results import Evaluation
-from streameval.text import escape, number_of, short
 from streameval.study.results import CALIBRATION, Evaluation
-from streameval.text import escaped, number_of, short
+from streameval.text import escape, number_of, short
 from streameval.types import Plan
 
 _OVERALL = (

@@ -26,7 +26,7 @@ class Alone:
     labels_are: str = "answers"
     misses: int = 0
     sample_of: str | tuple[str, ...] | None = None
-    at_score: Any = None
+    at: Any = None
     method: str | Sequence[str] | None = None
 
 

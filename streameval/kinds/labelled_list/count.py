@@ -174,15 +174,16 @@ def _open(
 
 def _read_clusters(alone: Any, score: str | None) -> Clusters | None:
     """Read what was drawn, where the list is a sample; an `InputError` where scores are asked for that nothing has."""
-    if alone.at_score is not None and (alone.sample_of is None or score is None):
-        raise InputError("metrics at a score (--at-score) are those of a sample that is ranked by one",
+    if alone.at is not None and (alone.sample_of is None or score is None):
+        raise InputError("metrics at a score are those of a sample that is ranked by one",
                          "say with --score COL by which, and with --sample-of what was drawn")  # fmt: skip
     if alone.sample_of is None:
         return None
-    at = () if alone.at_score is None else listed(alone.at_score)
-    return Clusters(
-        listed(alone.sample_of), tuple(str(Cutoff.parse(f"score:{score_cutoff}").value) for score_cutoff in at)
-    )
+    cutoffs = [Cutoff.parse(text) for text in listed(alone.at or ())]
+    if strange := [cutoff for cutoff in cutoffs if cutoff.kind != "score"]:
+        raise InputError(f"--at is '{strange[0]}', and a sample has metrics at every rank",
+                         "name scores: --at score:0.5")  # fmt: skip
+    return Clusters(listed(alone.sample_of), tuple(str(cutoff.value) for cutoff in cutoffs))
 
 
 def _found_in(ranking: Ranking, drawn: Clusters) -> Clusters:

@@ -29,7 +29,7 @@ def scored(seed=3, models=3, n=N):
 
 
 def evaluated(folder, table, model, **options):
-    given = {"sample_of": "id", "score": model, "at_score": "0.5", **options}
+    given = {"sample_of": "id", "score": model, "at": "score:0.5", **options}
     streameval.exact(table, out=folder / model, **given)
     return folder / model
 

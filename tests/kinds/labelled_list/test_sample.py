@@ -174,7 +174,7 @@ def test_many_rankings_take_no_sample_of_rows():
 
 
 def at_scores(table, of="user", **options):
-    return streameval.exact(table, score="score", sample_of=of, at_score=[0.5, -1], **options)
+    return streameval.exact(table, score="score", sample_of=of, at=["score:0.5", "score:-1"], **options)
 
 
 @pytest.mark.parametrize("values", [None, 12])
@@ -205,7 +205,7 @@ def test_shares_of_independent_rows_have_the_interval_of_clopper_and_pearson():
     """80 of 150 selected, of 100 positives in 1,000: ends from scipy's beta quantiles."""
     label = np.r_[np.ones(80), np.zeros(70), np.ones(20), np.zeros(830)].astype(np.int8)
     table = pa.table({"label": label, "score": np.r_[np.full(150, 0.9), np.full(850, 0.1)]})
-    found = streameval.exact(table, score="score", sample_of="rows", at_score=0.5)
+    found = streameval.exact(table, score="score", sample_of="rows", at="score:0.5")
     for metric, ends in (("precision", (0.450194, 0.615130)), ("recall", (0.708157, 0.873344)),
                          ("accuracy", (0.890533, 0.927010)), ("specificity", (0.902752, 0.938869))):  # fmt: skip
         sides = value(found, f"{metric}_at_score", "0.5", "low"), value(found, f"{metric}_at_score", "0.5", "high")
@@ -221,7 +221,7 @@ def test_questions_at_a_score_that_was_counted_are_answered_exactly(tmp_path, ca
 
 
 def test_no_item_may_have_the_score():
-    found = streameval.exact(sample(), score="score", sample_of="user", at_score="99")
+    found = streameval.exact(sample(), score="score", sample_of="user", at="score:99")
     assert value(found, "rank_at_score", "99") == 0
     assert value(found, "recall_at_score", "99") == 0
     assert value(found, "precision_at_score", "99") is None
@@ -231,9 +231,10 @@ def test_no_item_may_have_the_score():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"score": "score", "at_score": 0.5}, "are those of a sample that is ranked by one"),
-        ({"sample_of": "user", "at_score": 0.5}, "are those of a sample that is ranked by one"),
-        ({"score": "score", "sample_of": "user", "at_score": "high"}, "score is 'high', not a number"),
+        ({"score": "score", "sample_of": "user", "at": "10"}, "a sample has metrics at every rank"),
+        ({"score": "score", "at": "score:0.5"}, "are those of a sample that is ranked by one"),
+        ({"sample_of": "user", "at": "score:0.5"}, "are those of a sample that is ranked by one"),
+        ({"score": "score", "sample_of": "user", "at": "score:high"}, "score is 'high', not a number"),
     ],
 )
 def test_scores_that_nothing_can_have_are_refused(options, message):

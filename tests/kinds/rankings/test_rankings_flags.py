@@ -18,7 +18,7 @@ COMMON = {"--score score": GOES, "--file-order lexical": GOES, "--memory 1": GOE
           "--json": GOES, "--log json": GOES, "--quiet": GOES,
           "--dry-run": REFUSED}  # fmt: skip
 EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": REFUSED, "--misses 1": REFUSED,
-         "--sample-of rows": REFUSED, "--at-score 0.5": REFUSED,
+         "--sample-of rows": REFUSED,
          "--method paula": REFUSED, "--out results": GOES,
          "--per query": GOES, "--at 1,3": GOES,
          "--gain exponential": GOES, "--no-positives skip": GOES, "--key id": GOES, "--ties trec_eval --key id": GOES,
