@@ -23,7 +23,8 @@ _RANK_BIASED = re.compile(r"rbp(\.(?=\d*[1-9])\d{1,6})")
 _RANKINGS, _ITEMS = 1_000, 10  # drawn of a list, and labelled of each, where nothing is said
 _DEEPEST = 10**9
 _SHARES = ("precision", "success", "mrr")  # whose width is that of a mean of numbers in [0, 1]
-_MEANS = (*_SHARES, "dcg", "ndcg", "recall", "map")
+_MEANS = (*_SHARES, "dcg")
+_OF_ALL_POSITIVES = ("recall", "ndcg", "map")  # of a ranking, whatever their ranks
 
 
 @dataclass(frozen=True)
@@ -262,6 +263,11 @@ class RankingsDraw:
 
 def _refuse_unplanned(question: Question) -> None:
     """Refuse what no draw of rankings is planned for."""
+    if question.metric in _OF_ALL_POSITIVES:
+        at = str(question.measure).removeprefix(question.metric)
+        raise InputError(f"{question}: {question.metric} depends on every positive of a ranking, and only its first "
+                         "items are labelled",
+                         f"plan precision{at}; evaluate it with --positives TABLE for {question.metric}")  # fmt: skip
     if question.metric not in _MEANS:
         raise InputError(f"{question}: no rankings are drawn for this", f"ask for {', '.join(_MEANS)} at @10, say")
     deep = [cutoff for cutoff in question.cutoffs if cutoff.kind != "rank" or int(cutoff.value) > _DEEPEST]
@@ -274,7 +280,10 @@ def _refuse_unplanned(question: Question) -> None:
         raise InputError(f"{question}: rankings are drawn for a width, and conditions are checked",
                          f"plan '{question.measure} within 0.05', and then check the condition")  # fmt: skip
     if isinstance(question.demand, Width) and (question.demand.of == "value" or question.metric not in _SHARES):
-        what = "depends on the labels" if question.demand.of == "value" else f"of {question.metric} cannot be planned"
+        relative = question.demand.of == "value" and question.metric in _SHARES
+        what = "depends on the labels" if relative else f"of {question.metric} cannot be planned"
+        wide = plain(question.demand.value)
         raise InputError(f"{question}: how many rankings such a width takes {what}",
-                         "a width is one of precision, success or mrr, such as 'precision@10 within 0.02'; "
+                         f"the width is relative to the mean; else it is {question.measure} within {wide}" if relative
+                         else "a width is one of precision, success or mrr, such as 'precision@10 within 0.02'; "
                          "else --budget says how many labels")  # fmt: skip

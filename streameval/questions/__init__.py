@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, cast
 
-from streameval.errors import InputError
+from streameval.errors import InputError, closest
 from streameval.questions.cutoffs import Cutoff, number, parse, plain, read_share, refuse
 from streameval.questions.other_names import read_other
-from streameval.questions.terms import NO_TERMS, Terms
+from streameval.questions.terms import NO_TERMS, TERM_NAMES, Terms
 from streameval.text import short
 
 Operator = Literal[">=", ">", "<=", "<"]
@@ -33,7 +33,7 @@ CONDITION = 'METRIC[@CUTOFF] >= NUMBER, such as "precision@10000 >= 0.9" or "ave
 CUT = "cut"
 _CUT = "cut precision NUMBER, such as cut precision 0.9"
 _METRIC = re.compile(r"\s*([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)\s*", re.IGNORECASE | re.ASCII)
-_PRECISION = re.compile(r"\s*precision\b", re.IGNORECASE)
+_PRECISION = re.compile(r"\s*precision\b\s*:?", re.IGNORECASE)
 _CUTOFFS = re.compile(r"@(.*?)(?=[<>=≤≥]|\swithin\b|\Z)", re.IGNORECASE | re.DOTALL)
 _WRITTEN = {"≥": ">=", "≤": "<="}
 _DEMAND = re.compile(r"\s*(>=|<=|>|<|within\b)", re.IGNORECASE)
@@ -238,6 +238,18 @@ def _of_cut(text: str, at: int) -> Cutoff:
 _QUOTED = 'quote a condition, "precision@10000 >= 0.9": without quotes the shell writes to a file called "="'
 _SEVERAL = re.compile(r"(,|;|&|\band\b)\s*[a-z_]\w*.*([<>]|\bwithin\b)", re.IGNORECASE)
 _EACH = 'several are quoted one by one: "precision@5000 >= 0.8" "precision@50000 >= 0.7"'
+_COMMA = re.compile(r"(\d+),(\d+%?)")
+_MISSPELT = re.compile(r"[\d.,]+%?\s+([a-z]+)\s+[\d.]+%?", re.IGNORECASE)
+
+
+def _meant(written: str) -> str | None:
+    """Say what may be meant by what is no number."""
+    if decimal := _COMMA.fullmatch(written):
+        return f"write {decimal[1]}.{decimal[2]}"
+    if _SEVERAL.search(written):
+        return _EACH
+    term = _MISSPELT.match(written)
+    return closest(term[1].lower(), TERM_NAMES) if term else None
 
 
 def _demand(text: str, at: int) -> Condition | Width:
@@ -252,7 +264,7 @@ def _demand(text: str, at: int) -> Condition | Width:
     value = number(written.removesuffix("%"))
     if value is None:
         what = f"'{short(written)}' is not a number" if written else "a number is missing"
-        raise refuse(text, match.end(), what, _EACH if _SEVERAL.search(written) else None)
+        raise refuse(text, match.end(), what, _meant(written))
     if value and not float(value):
         raise refuse(text, match.end(), f"'{short(written)}' is as good as 0")
     percent = written.endswith("%")

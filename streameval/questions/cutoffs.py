@@ -159,6 +159,9 @@ def _parse_one(text: str, start: int, end: int) -> Cutoff:
     rank = number(kind)
     if rank is None or rank != rank.to_integral_value():
         raise refuse(text, start, FORM, _meant(kind, rank))
+    if re.fullmatch(r"\d{1,3}\.\d{3}", kind, re.ASCII):
+        whole = kind.replace(".", "")
+        raise refuse(text, start, f"{kind} is {whole} or {plain(rank)}", f"write {whole}, or {plain(rank)}")
     if rank < 1:
         hint = "write 1000 for 1,000 in a list of cutoffs" if kind == "000" else None
         raise refuse(text, start, f"rank {kind} is below 1, the rank of the best item", hint)

@@ -12,7 +12,8 @@ from streameval.questions.cutoffs import number, plain, refuse
 from streameval.text import short
 
 TERMS = "zone 0.02, expect 0.95, round 100 and together"
-_BEGIN = re.compile(r"\s(?=(?:zone|expect|round|together)\b)", re.IGNORECASE)
+TERM_NAMES = ("zone", "expect", "round", "together")
+_BEGIN = re.compile(rf"\s(?=(?:{'|'.join(TERM_NAMES)})\b)", re.IGNORECASE)
 _TERM = re.compile(r"\s*(?:(together)\b|(zone|expect|round)\b\s*([^\s]*))", re.IGNORECASE)
 
 

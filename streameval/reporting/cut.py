@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streameval.reporting.sentences import estimate_sentence
+from streameval.reporting.sentences import estimate_sentence, misses_sentence
 from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.text import Columns, Paragraph
 from streameval.study.cut_files import Cut
@@ -40,6 +40,7 @@ def _proven_lines(cut: Cut, kept: str) -> list[Paragraph]:
     head = f"{kept} {cut.rank:,} of {cut.plan.n_items:,} items{_scores(cut)}. {share} of them are positive{whose}."
     if cut.promise:  # of this rank alone, of which nothing else is known
         return [head, cut.promise]
+    missed = misses_sentence(int(cut.asked.get("misses", 0)))
     rows = [
         [name, *(_number(cut.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
         for name, form in (("precision", ".4f"), ("recall", ".4f"), ("f1", ".4f"), ("yield", ",.0f"))
@@ -50,7 +51,10 @@ def _proven_lines(cut: Cut, kept: str) -> list[Paragraph]:
         "",
         Columns(["", "lower", "estimate", "upper"], rows),
         cut.claim.promise,
-        *filter(None, [cut.claim.caution, estimate_sentence(cut.estimates)]),
+        *filter(
+            None,
+            [cut.claim.caution, missed, estimate_sentence(cut.estimates)],
+        ),
     ]
 
 

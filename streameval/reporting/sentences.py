@@ -36,6 +36,12 @@ def remarks(evaluation: Evaluation) -> tuple[str, ...]:
     return evaluation.curve.findings if evaluation.curve.claim.coverage == "exact" else evaluation.curve.findings[1:]
 
 
+def misses_sentence(misses: int) -> str:
+    """Say how many positives are counted beside those of the list; empty of 0."""
+    are = "is" if misses == 1 else "are"
+    return f"{number_of(misses, 'positive')} that the list never returned {are} counted." if misses else ""
+
+
 def _missing(account: Mapping[str, int]) -> str:
     words = unlabelled_words(account)
     return f"; the others: {words}" if words else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -265,6 +266,8 @@ def _least(how: _SampleDraw, rows: DrawnRows, ranking: Ranking, memory: float) -
         )
     elif _is_number(least_rate):
         least = Floor(np.array([n_items]), np.array([float(least_rate)]))
+    elif re.fullmatch(r"[\w-]+", least_rate) and not os.path.exists(least_rate):
+        raise InputError(f"least is a number or a table: {least_rate} is neither", "such as least=0.01")
     else:
         least = Floor(*_ranges(least_rate, "probability", n_items))
     if np.any(~((least.least > 0) & (least.least <= 1))):

@@ -261,7 +261,7 @@ BAD = [
     ("plain", {"drawn": "uniform"}, "not said how many items were drawn"),
     ("plain", {"drawn": "uniform", "sample_size": 9}, "10 items came, more than the 9"),
     ("plain", {"drawn": "uniform", "sample_size": 11}, "10 items came, fewer than the 11"),
-    ("plain", {"drawn": "uniform(probability=p)", "sample_size": 10}, "says nothing of labels drawn as uniform"),
+    ("plain", {"drawn": "uniform(probability=p)", "sample_size": 10}, "uniform has no parameters"),
     ("plain", {"drawn": "uniformly"}, "drawn is 'uniformly'"),
     ("plain", STRATA, "how many were drawn of which ranks"),
     ("plain", ranges([5000, N], [10, 0]), "10 were drawn, and"),
@@ -277,6 +277,9 @@ BAD = [
     ("plain", {"drawn": "strata", "sample_size": 10}, "not said how many were drawn of which ranks"),
     ("plain", poisson("probability=0.1, least=0.1"), "leaves none smaller"),
     ("plain", poisson("chance=p"), "'chance=p' says nothing of a draw"),
+    ("plain", poisson("probability=a, probability=b"), "poisson has probability twice"),
+    ("plain", {"drawn": "poisson(probability=p"}, "drawn is 'poisson(probability=p': ) is missing"),
+    ("p", poisson("probability=p, least=x"), "least is a number or a table: x is neither"),
     ("plain", {**P, "probability": "p"}, "any more. Hint: it is drawn='poisson(probability=p)'"),
     ("plain", {"drawn": "uniform", "sample_size": 10, "sise": 2}, "adopt has no option 'sise'"),
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from streameval.methods import refuse_alpha_with_budget
 from streameval.methods.values import chosen_methods
 
 NOTES = (
-    "Half-widths are relative to precision; ~ marks a forecast, for lists that keep --min-precision.",
+    "Half-widths are relative to precision; ~ marks a forecast, for precision of --min-precision (0.5) or more.",
     "simultaneous: the bounds hold at every rank at once with probability --confidence, whatever the list.",
     "conditional: the bounds hold only where the assumptions of the PAULA paper do.",
 )

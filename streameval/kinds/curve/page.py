@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from streameval.curve import Curve
 from streameval.kinds.curve.calibration import calibration_of
 from streameval.kinds.curve.picker_data import Packed, pack_all, zip_json
+from streameval.kinds.curve.says import counted_misses
 from streameval.labelling.unlabelled import unlabelled_words
 from streameval.methods.values import MethodValue, value_of
 from streameval.metrics import headlines
@@ -250,6 +251,7 @@ def _metrics(shown: Sequence[ReportedStudy]) -> Iterator[Section]:
     main.sort(key=lambda cells: order[cells[0]])
     head = ["metric", *(["study"] if several else []), *(side.replace("_", " ") for side in sides)]
     notes = [TIES] * any(study.evaluation.summary.get("ties") == "open" for study in shown)
+    notes += filter(None, dict.fromkeys(counted_misses(study.evaluation) for study in shown))
     notes += [f"From low to high: {claim}." for claim in sorted(samples)]
     yield Section("Metrics", table=Columns(head, main), label="Main metrics", remarks=notes)
     yield fold(f"All {len(every):,} metrics", table(head, every, label="All metrics"))

@@ -106,7 +106,7 @@ class CurveResult(Evaluation, StudyResult):
 
     def describe_standing(self, study: str, name: str, plan: Plan | None, subject: str) -> Standing:
         """Say where a study with these results stands; while labels are missing, so far."""
-        return says.so_far(super().describe_standing(study, name, plan, subject))
+        return says.with_misses(says.so_far(super().describe_standing(study, name, plan, subject)), self)
 
     def to_decide(self, folder: Study, labels: int, why: str) -> NextStep:
         """Choose what narrows the bounds; where they prove nothing, what leads to bounds that do."""

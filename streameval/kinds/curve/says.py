@@ -12,6 +12,7 @@ from streameval.reporting.next_step import after_curve, way_out
 from streameval.reporting.sentences import (
     estimate_sentence,
     half_width_sentence,
+    misses_sentence,
     remarks,
     verdict,
 )
@@ -34,8 +35,9 @@ def text(evaluation: Evaluation, plan: Plan | None = None, study: str = "STUDY")
         [f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in _cuts(evaluation)
     ]
     table = Columns(["first k", "lower", "estimate", "upper"], rows)
+    missed = counted_misses(evaluation)
     notes = [
-        *filter(None, (half_width_sentence(evaluation), estimate_sentence(evaluation.curve.basis))),
+        *filter(None, (missed, half_width_sentence(evaluation), estimate_sentence(evaluation.curve.basis))),
         *remarks(evaluation),
     ]
     return Text(verdict(evaluation), "", table, notes, NOTHING if plan is None else _next(plan, evaluation, study))
@@ -79,6 +81,16 @@ def so_far(standing: Standing) -> Standing:
     if labelled == planned or not standing.verdict.startswith("With "):
         return standing
     return replace(standing, verdict=f"So far, w{standing.verdict[1:]}")
+
+
+def counted_misses(evaluation: Evaluation) -> str:
+    """Say how many positives are counted that the list never returned; empty where a finding says it, as of a study."""
+    return "" if "misses_from" in evaluation.summary else misses_sentence(evaluation.curve.misses)
+
+
+def with_misses(standing: Standing, evaluation: Evaluation) -> Standing:
+    """Say so behind a verdict."""
+    return replace(standing, verdict=f"{standing.verdict} {counted_misses(evaluation)}".rstrip())
 
 
 def _next(plan: Plan, evaluation: Evaluation, study: str) -> NextStep:

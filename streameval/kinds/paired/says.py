@@ -167,7 +167,7 @@ def planned_lines(plan: Plan, labelled: int = 0) -> Iterator[str]:
         labels = f"about {needed:,.0f} labels" if needed else "no label needed"
         together += needed
         yield f"  at {place(cutoff)}: {gains:,} only in B, {losses:,} only in A{share}: {labels}"
-    if together > items + 1:
+    if together > items + 1 and len(plan.notes["cutoffs"]) > 1:
         yield "Cutoffs share items, and a shared item is labelled once."
     yield from _shorter(plan)
     if items:

@@ -80,14 +80,15 @@ def drawn_plan(
         judged_list = ListOfJudge(opened, judge, known_items, seed, request.progress)
         setting = replace(setting, judge=judged_list)
     design = design_for(asking.asked, setting)
-    drawn = next_drawn(design, design.start(), np.empty(0, np.int8), (asking.round, asking.budget, seed))
+    size = None if asking.round is None else min(asking.round, opened.n_items)
+    drawn = next_drawn(design, design.start(), np.empty(0, np.int8), (size, asking.budget, seed))
     if not drawn.table.num_rows and not known_items.rank.size:
         what = " and ".join(map(str, asking.asked))
         raise InputError(f"{what}: no label is needed: every list of {opened.n_items:,} items gives the same answer")
     if not drawn.table.num_rows:
         raise InputError(f"the labels that there are answer this already: {_known_answers(design, drawn, asking)}")
     parameters = {"confidence": asking.confidence, "zone": asking.zone, "expect": asking.expect,
-                  "round": asking.round, "budget": asking.budget,
+                  "round": size, "budget": asking.budget,
                   **({"together": typed} if asking.together else {})}  # fmt: skip
     cutoffs = sorted({*setting.ranks.values()}) or [opened.n_items]
     notes = {"questions": [str(question) for question in asking.asked], "cutoffs": cutoffs, "design": design.facts()}

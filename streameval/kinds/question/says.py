@@ -76,7 +76,7 @@ def _of_cutoff(cutoff: Cutoff) -> str:
         return f"the items of score {cutoff.value} or better"
     if cutoff.kind == "share":
         return f"the first {cutoff} of the list"
-    return f"the first {int(cutoff.value):,} items"
+    return f"the first {number_of(int(cutoff.value), 'item')}"
 
 
 def is_condition(row: Mapping[str, Any]) -> bool:
@@ -234,7 +234,7 @@ def path_lines(evidence: pa.Table) -> Iterator[str]:
         counts = [row["labels"] for row in ends["pass"] or ends["fail"]]
         places: Any = unique(np.linspace(1, len(counts) - 1, _ROWS).astype(int)) if len(counts) > 1 else []
         bars = [(counts[at], *(_bar(ends[side], at) for side in ("fail", "pass"))) for at in places]
-        if any(no or yes for _, no, yes in bars):
+        if sum(bool(no or yes) for _, no, yes in bars) > 1:  # one alone is no path
             yield f"{name}:"
             yield f"{'labels':>8}  {'no':<{_WIDE - 1}} | {'yes':>{_WIDE}}"
             yield from (f"{count:>8,}  {no:>{_WIDE}}|{yes}" for count, no, yes in bars)

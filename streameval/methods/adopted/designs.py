@@ -12,6 +12,7 @@ from typing import Any
 
 from streameval.errors import InputError, did_you_mean
 
+_EXAMPLE = "poisson(probability=p, least=0.01)"
 _VALUE = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 
 
@@ -67,18 +68,22 @@ class DrawValue:
     def parse(cls, text: str) -> DrawValue:
         """Read it (InputError): which designs there are is left to `Adopted`."""
         value = _VALUE.fullmatch(text)
-        if value is None or not value[2]:
-            return cls(text.strip() if value is None else value[1])
-        words = {}
+        if value is None:
+            open_ended = "(" in text and not text.rstrip().endswith(")")
+            raise InputError(f"--drawn is '{text}'{': ) is missing' * open_ended}", f"such as {_EXAMPLE}")
+        if not value[2]:
+            return cls(value[1])
+        if not DESIGNS.get(value[1], Design("", weighted=True)).weighted:
+            raise InputError(f"{value[1]} has no parameters", f"write it as {value[1]}; {_EXAMPLE} has them")
+        words = dict[str, str]()
         for part in value[2].split(","):
             name, _, word = (piece.strip() for piece in part.partition("="))
             if name not in ("probability", "least") or not word:
                 hint = did_you_mean(name, ("probability", "least"))
                 raise InputError(f"--drawn is '{text}': '{part.strip()}' says nothing of a draw", hint)
+            if name in words:
+                raise InputError(f"{value[1]} has {name} twice", "leave out one of them")
             words[name] = word
-        if not DESIGNS.get(value[1], Design("", weighted=True)).weighted:
-            raise InputError(f"{next(iter(words))} says nothing of labels drawn as {value[1]}",
-                             "leave it out, or name the design it is of")  # fmt: skip
         return cls(value[1], **words)
 
     @classmethod

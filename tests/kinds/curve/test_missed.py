@@ -89,13 +89,18 @@ def test_cut_asks_the_rest_as_evaluate_does(made, tmp_path, capsys):
     assert {**asked, "asked": 0} == {**stored, "asked": 0}
 
 
-def test_misses_that_are_counted_take_no_share(made, tmp_path):
+def test_misses_that_are_counted_take_no_share(made, tmp_path, capsys):
     folder, _, rest = made
     pq.write_table(pa.table({"good": rest}), tmp_path / "rest.parquet")
     streameval.exact(str(tmp_path / "rest.parquet"), label="good", out=tmp_path / "exact")
     main = shutil.copytree(folder / "returned", tmp_path / "returned")
     counted = judged(main, misses=tmp_path / "exact").curve
     known = judged(main, misses=int(rest.sum())).curve
+    counted_line = f"{rest.sum():,} positives that the list never returned are counted."
+    counting = ["--misses", str(rest.sum())]
+    for command in (["evaluate", str(main), *counting], ["show", str(main)], ["cut", str(main), "100", *counting]):
+        assert run(command) == 0
+        assert counted_line in capsys.readouterr().out
     assert (counted.misses, counted.misses_upper) == (rest.sum(), None)
     assert counted.recall_at(500) == known.recall_at(500)
 
