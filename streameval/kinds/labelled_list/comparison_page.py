@@ -11,7 +11,12 @@ from streameval.kinds import results_of
 from streameval.kinds.curve import comparison_page as of_curves
 from streameval.kinds.curve.comparison import Comparison
 from streameval.kinds.curve.comparison_page import difference_number, plot_writer
-from streameval.kinds.labelled_list.comparison import SamplesComparison, compared_samples, is_sample
+from streameval.kinds.labelled_list.comparison import (
+    SamplesComparison,
+    compared_samples,
+    is_sample,
+    refuse_without_sums,
+)
 from streameval.kinds.labelled_list.results import ListResult
 from streameval.kinds.labelled_list.says import without_interval
 from streameval.questions.printed import measure_of, p_text
@@ -29,10 +34,15 @@ _ABOUT = "Values of both go up and down together; this is how far their differen
 
 
 def compare(paths: Sequence[Path], confidence: float) -> SamplesComparison | Comparison:
-    """Compare samples of the same draws by their sums; lists that are no samples, by what they have."""
+    """Compare samples of the same draws by their sums; lists that are no samples, by what they have.
+
+    Raises:
+        InputError: Some lists are samples, and others have no sums to compare these by.
+    """
     results = [results_of(Study(path)) for path in paths]
     if all(map(is_sample, results)):
         return compared_samples(paths, cast("Sequence[ListResult]", results), confidence)
+    refuse_without_sums(paths, results)
     return of_curves.compare(paths, confidence)
 
 

@@ -89,8 +89,9 @@ def test_rows_without_a_key_are_told_apart_by_their_place(tmp_path):
     mixed = table.take(np.random.default_rng(1).permutation(N))
     with pytest.raises(
         streameval.InputError, match=r"are not of the same labels: 1,\d+ and 1,\d+ positive rows, which"
-    ):
+    ) as refused:
         streameval.compare(a, evaluated(tmp_path, mixed, "model2", sample_of="rows"))
+    assert refused.value.hint.startswith("is one stored in another order?")
 
 
 def test_several_are_compared_in_pairs_with_p_values_that_hold_together(models, tmp_path, capsys):
@@ -129,12 +130,22 @@ def test_results_of_other_draws_are_refused(models, tmp_path, change, message):
         streameval.compare(models[0], other)
 
 
-def test_lists_that_are_no_samples_are_compared_as_they_are(models, tmp_path):
-    streameval.exact(scored(), score="model1", out=tmp_path / "plain")
-    found = streameval.compare(models[0], tmp_path / "plain")
-    assert found.claim.coverage == "exact"
+def test_a_sample_is_not_compared_with_a_list_that_is_none(models, tmp_path):
+    plain = [tmp_path / "plain", tmp_path / "other"]
+    for folder in plain:
+        streameval.exact(scored(), score="model1", out=folder)
+    assert streameval.compare(*plain).claim.coverage == "exact"
+    for others in ([], [models[1]]):
+        with pytest.raises(streameval.InputError, match=r"plain has no sums of a sample, by which"):
+            streameval.compare(models[0], plain[0], *others)
     with pytest.raises(streameval.InputError, match="3 are more than two"):
-        streameval.compare(models[0], models[1], tmp_path / "plain")
+        streameval.compare(*plain, evaluated(tmp_path, scored(), "model1", sample_of=None, at_score=None))
+
+
+def test_what_was_drawn_is_named_by_its_columns(tmp_path):
+    table = scored().rename_columns({"id": "a: b"})
+    a, b = (evaluated(tmp_path, table, f"model{one}", sample_of="a: b") for one in range(2))
+    assert streameval.compare(a, b).drawn == "each a: b"
 
 
 def test_a_metric_without_an_interval_has_no_difference_either(models):

@@ -81,6 +81,18 @@ def test_a_list_that_is_no_sample_is_as_it_was():
     assert drawn.evaluation_id != found.evaluation_id
 
 
+def test_a_column_row_is_another_draw_than_each_row():
+    table = sample().append_column("row", pa.array(range(1_000)))
+    ids = {streameval.exact(table, score="score", sample_of=of).evaluation_id for of in ("row", "rows")}
+    assert len(ids) == 2
+
+
+@pytest.mark.parametrize("nothing", [[], ""])
+def test_no_column_is_no_draw(nothing):
+    with pytest.raises(streameval.InputError, match="sample_of names no column"):
+        streameval.exact(sample(60), sample_of=nothing)
+
+
 def test_clusters_are_told_apart_by_their_values():
     """Those of names are other bins than those of numbers, and so another estimate of the same error."""
     errors = [value(streameval.exact(sample(), score="score", sample_of=of), "roc_auc", side="standard_error")
