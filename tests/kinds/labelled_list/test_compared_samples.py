@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import streameval
 from streameval.cli import run
 from streameval.counting.influence import SEED
 from streameval.kernels.influence import BINS
+from streameval.kinds.labelled_list.comparison_page import verdict
 from streameval.metrics.paired_samples import holm, paired_difference
 from streameval.order.scan import key_hashes
 
@@ -72,7 +74,7 @@ def test_the_difference_of_two_areas_has_the_standard_error_of_delong(tmp_path):
 def test_models_in_other_orders_are_compared_without_their_lists(models, capsys):
     assert run(["compare", *map(str, models[:2])]) == 0
     out = capsys.readouterr().out
-    assert "p below 0.05): b is above a in average_precision, roc_auc" in out
+    assert "p below 0.05 by Holm's rule over what is shown): b is above a in average_precision, roc_auc" in out
     assert f"From low to high: {CLAIM}." in out
     found = streameval.compare(*models[:2])
     row = row_of(found, "roc_auc")
@@ -107,6 +109,18 @@ def test_several_are_compared_in_pairs_with_p_values_that_hold_together(models, 
     text = page.read_text(encoding="utf-8")
     assert "p (Holm)" in text
     assert CLAIM in text
+
+
+def test_a_verdict_is_about_all_that_is_shown_at_once(models, tmp_path):
+    """One in seven at p = 0.04 is no finding; of results in which nothing has an interval nothing is said."""
+    found = streameval.compare(*models[:2])
+    rows = [{**row, "p_value": None if row["p_value"] is None else 0.04, "higher": "b"}
+            for row in found.differences.to_pylist()]  # fmt: skip
+    by_chance = replace(found, differences=pa.Table.from_pylist(rows, schema=found.differences.schema))
+    assert verdict(by_chance) == "No difference is beyond what chance explains."
+    few = [evaluated(tmp_path, scored(n=40), f"model{one}") for one in range(2)]
+    assert verdict(streameval.compare(*few)) == "No difference could be judged."
+    assert "tie_order" not in str(streameval.compare(*few))
 
 
 def test_the_same_model_differs_by_nothing(models, tmp_path):
