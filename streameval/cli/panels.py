@@ -102,7 +102,7 @@ def _on_demand(name: str, place: tuple[int, ...], *topics: str) -> Group:
 
 
 RANKING = Group("Ranking", sort_key=(0,))
-LEADING = Group("With options of their own (as --against --help shows them)", sort_key=(0, 1))
+LEADING = Group("With options of their own (--help beside one shows them)", sort_key=(0, 1))
 RANKING_REST = _on_demand("The rest of the ranking", (0, 0), "--score")
 AGAINST = _on_demand("Another ranking", (0, 2), "--against")
 MANY = _on_demand("Many rankings", (0, 2), "--per")

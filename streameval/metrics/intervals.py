@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -56,6 +56,7 @@ class Derived:
             not; None where it does not turn on these.
         rarer ({"either", "misses"}): Whether it may be near 0 as well as near 1, for so few.
         scale ({"logit", "atanh", "plain"}): On which an interval is symmetric.
+        ends: Least and most that it can be, where that is not the whole scale: an interval that is open ends there.
     """
 
     value: float
@@ -65,6 +66,7 @@ class Derived:
     above: tuple[str, float] | None = None
     rarer: str = "either"
     scale: str = "logit"
+    ends: tuple[float, float] | None = None
 
     @property
     def bins(self) -> int:
@@ -113,20 +115,26 @@ def interval(derived: Derived) -> SampleInterval:
         return SampleInterval(reason=reason)
     error, reach = spread(derived.influence, derived.bins)
     reach *= 1.0 if derived.items is None else widening(derived.items)
-    return SampleInterval(error, *ends_of(derived.value, reach, derived.rare(), derived.scale))
+    return SampleInterval(error, *ends_of(derived.value, reach, derived.rare(), derived.scale, derived.ends))
 
 
-def ends_of(value: float, reach: float, rare: Iterable[tuple[str, float]], scale: str = "logit") -> tuple[float, float]:
+def ends_of(
+    value: float,
+    reach: float,
+    rare: Iterable[tuple[str, float]],
+    scale: str = "logit",
+    ends: tuple[float, float] | None = None,
+) -> tuple[float, float]:
     """Give the ends of an interval.
 
     Args:
         reach: Of the metric, on either side of its value.
         rare: See `Derived.rare`.
-        scale: See `Derived`.
+        scale, ends: See `Derived`.
     """
     low, high = _SCALES[scale](value, reach)
     few = {end for end, draws in rare if draws < _FEW}
-    least, most = _ENDS[scale]
+    least, most = ends or _ENDS[scale]
     return least if "low" in few else low, most if "high" in few else high
 
 
@@ -283,9 +291,38 @@ class SampledList:
         """
         items, positives = self.influence.tops[k]
         stay = k / self._size[0] * self.influence.items
-        return self._derive_above(
+        derived = self._derive_above(
             metric, (items, positives), (positives - self._local(k) * (items - stay), stay), _OF_FIRST
         )
+        return replace(derived, ends=self._ends(metric, k))
+
+    def _ends(self, metric: str, k: int) -> tuple[float, float] | None:
+        """Give the least and the most that a metric of the first k / N of a list can be; None where these say nothing.
+
+        They are those at the shares of positives in the interval of that share that allow for most.
+        """
+        n_items = self._size[0]
+        low, high = self._prevalence
+        if math.isnan(low) or k == n_items:
+            return None
+        share = k / n_items
+        # as many positives as items above leave none below; as many negatives as items above, none above
+        most, least = (min(max(at, low), high) for at in (share, 1.0 - share))
+        of = AT_CUTOFF[metric]
+        return (of((max(0.0, share + least - 1.0), share, least, 1.0))[0],
+                of((min(share, most), share, most, 1.0))[0])  # fmt: skip
+
+    @cached_property
+    def _prevalence(self) -> tuple[float, float]:
+        """Give the interval of the share of positives; NaN where there are but positives, or none."""
+        (n_items, positives), total = self._size, self.influence
+        if not 0 < positives < n_items:
+            return math.nan, math.nan
+        share, bins = positives / n_items, _bins(total.items)
+        if bins < _LEAST_BINS:
+            return math.nan, math.nan
+        reach = spread((total.positives - share * total.items) / n_items, bins)[1] * widening(total.items)
+        return _logit(share, reach)
 
     def r_precision(self) -> Derived:
         """Derive the precision of the first P items; a positive that comes in moves the cutoff down by one item."""
@@ -352,8 +389,8 @@ def _rarer_above(items: Int64Array, positives: int) -> tuple[str, float]:
     return "high" if 2 * positives > size else "low", equal_bins(items) * rarer / max(size, 1)
 
 
-# true positives, items above the cutoff, positives, and items in all
-TwoByTwo = tuple[float, int, int, int]
+# true positives, items above the cutoff, positives, and items in all; or shares of the list
+TwoByTwo = tuple[float, float, float, float]
 Slopes = tuple[float, float, float, float]
 
 

@@ -16,7 +16,7 @@ from streameval.text.options import with_flags
 from streameval.text.retired import RETIRED, now_spelt
 
 PLAN = "How many labels, and how"
-LEADING = "With options of their own (as --against --help shows them)"
+LEADING = "With options of their own (--help beside one shows them)"
 
 
 @pytest.fixture

@@ -13,13 +13,15 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from streameval.counting.influence import Clusters
 from streameval.errors import InputError
+from streameval.kinds.exact import ROWS
 from streameval.kinds.labelled_list.results import ListResult
 from streameval.kinds.side_by_side import SideBySide
 from streameval.metrics.intervals import claim_at, widening
 from streameval.metrics.paired_samples import PairedDifference, holm, paired_difference
 from streameval.metrics.sampled_rows import BINS_IN_USE, column_of
-from streameval.study.results import SKETCH
+from streameval.study.results import SKETCH, Result
 from streameval.text import number_of
 
 _DIFFERENCES = pa.schema(
@@ -29,6 +31,7 @@ _DIFFERENCES = pa.schema(
     + [(name, pa.string()) for name in ("higher", "no_interval")]
 )  # fmt: skip
 _SAME_ITEMS = "evaluate each on the same items; --sample-of names the key of what was drawn in all of them"
+_ANOTHER_ORDER = "is one stored in another order? Then draw by a key: --sample-of COLUMN"
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,6 +76,19 @@ def is_sample(result: object) -> bool:
     return isinstance(result, ListResult) and SKETCH in result.tables
 
 
+def refuse_without_sums(paths: Sequence[Path], results: Sequence[Result]) -> None:
+    """Refuse labelled lists without sums where another is a sample: what its draws say would be left out."""
+    if not any("sample" in result.summary for result in results):
+        return
+    several = len(paths) > 2
+    without = [str(path) for path, result in zip(paths, results, strict=True)
+               if not is_sample(result) and (several or isinstance(result, ListResult))]  # fmt: skip
+    if without:
+        have = "has" if len(without) == 1 else "have"
+        raise InputError(f"{' and '.join(without)} {have} no sums of a sample, by which samples are compared",
+                         "make them with exact again: --sample-of COLUMN says what was drawn")  # fmt: skip
+
+
 def compared_samples(paths: Sequence[Path], results: Sequence[ListResult], confidence: float) -> SamplesComparison:
     """Compare lists of the same draws; an `InputError` says in what they are not the same."""
     if len(paths) > len(ascii_lowercase):
@@ -81,7 +97,8 @@ def compared_samples(paths: Sequence[Path], results: Sequence[ListResult], confi
         _refuse_other_draws(paths[0], results[0], path, result)
     sides = {letter: _Sketched.of(result) for letter, result in zip(ascii_lowercase, results, strict=False)}
     rows = [row for name in sides["a"].rows for row in _of_metric(name, sides, confidence)]
-    drawn = str(results[0].summary["sample"]["claim"]).rpartition(": ")[2]
+    of = results[0].summary["sample"]["of"]
+    drawn = Clusters(() if of == ROWS else tuple(of)).each
     table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
     return SamplesComparison([str(path) for path in paths], drawn, confidence, table)
 
@@ -118,7 +135,7 @@ def _refuse_other_draws(a: Path, first: ListResult, b: Path, second: ListResult)
             sums = " and ".join(f"{int(count.sum()):,}" for count in counts)
             raise InputError(f"{a} and {b} are not of the same {'items' if what == 'items' else 'labels'}: {sums} "
                              f"{meant}, which differ in {number_of(other, 'bin')} of {counts[0].size:,}",
-                             _SAME_ITEMS)  # fmt: skip
+                             _ANOTHER_ORDER if samples[0]["of"] == ROWS else _SAME_ITEMS)  # fmt: skip
 
 
 def _told(value: object) -> str:

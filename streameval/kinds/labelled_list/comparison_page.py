@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,9 +12,16 @@ from streameval.kinds import results_of
 from streameval.kinds.curve import comparison_page as of_curves
 from streameval.kinds.curve.comparison import Comparison
 from streameval.kinds.curve.comparison_page import difference_number, plot_writer
-from streameval.kinds.labelled_list.comparison import SamplesComparison, compared_samples, is_sample
+from streameval.kinds.labelled_list.comparison import (
+    SamplesComparison,
+    compared_samples,
+    is_sample,
+    refuse_without_sums,
+)
 from streameval.kinds.labelled_list.results import ListResult
 from streameval.kinds.labelled_list.says import without_interval
+from streameval.metrics.paired_samples import holm
+from streameval.metrics.sampled_rows import OF_NONE
 from streameval.questions.printed import measure_of, p_text
 from streameval.reporting.charts import GREY, SEVERAL, Spec, difference_chart, spec, still
 from streameval.reporting.layout import Section, document, fold, highlight, soft, table
@@ -29,10 +37,15 @@ _ABOUT = "Values of both go up and down together; this is how far their differen
 
 
 def compare(paths: Sequence[Path], confidence: float) -> SamplesComparison | Comparison:
-    """Compare samples of the same draws by their sums; lists that are no samples, by what they have."""
+    """Compare samples of the same draws by their sums; lists that are no samples, by what they have.
+
+    Raises:
+        InputError: Some lists are samples, and others have no sums to compare these by.
+    """
     results = [results_of(Study(path)) for path in paths]
     if all(map(is_sample, results)):
         return compared_samples(paths, cast("Sequence[ListResult]", results), confidence)
+    refuse_without_sums(paths, results)
     return of_curves.compare(paths, confidence)
 
 
@@ -67,16 +80,25 @@ def meaning(comparison: SamplesComparison) -> str:
 
 
 def verdict(comparison: SamplesComparison) -> str:
-    """Say which list is better in what, apart from chance."""
+    """Say which list is better in what, apart from chance: p of a pair's metrics are raised by Holm's rule too."""
+    rows = _main(comparison.differences.to_pylist())
+    if all(row["p_value"] is None for row in rows):
+        return "No difference could be judged."
     higher: dict[str, list[str]] = {}
-    for row in _main(comparison.differences.to_pylist()):
-        if row["higher"]:
+    for row, p in zip(rows, _raised(rows), strict=True):
+        if row["higher"] and p < 1 - comparison.confidence:
             other = row["second"] if row["higher"] == row["first"] else row["first"]
             higher.setdefault(f"{row['higher']} is above {other}", []).append(_name(row))
     if not higher:
         return "No difference is beyond what chance explains."
     text = "; ".join(f"{which} in {', '.join(names)}" for which, names in higher.items())
-    return f"Beyond what chance explains (p below {1 - comparison.confidence:g}): {text}."
+    level = f"{1 - comparison.confidence:g}"
+    return f"Beyond what chance explains (p below {level} by Holm's rule over what is shown): {text}."
+
+
+def _raised(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Raise p of all that is shown, of each pair and metric, by Holm's rule: so many are looked at."""
+    return holm([math.nan if row["p_value"] is None else row["p_value"] for row in rows])
 
 
 def page(comparison: SamplesComparison) -> str:
@@ -112,7 +134,7 @@ def figure(comparison: SamplesComparison) -> Spec:
 
 
 def _main(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    shown = [row for row in rows if row["metric"] in _SHOWN]
+    shown = [row for row in rows if row["metric"] in _SHOWN and row["no_interval"] != OF_NONE]
     return sorted(shown, key=lambda row: _SHOWN.index(row["metric"]))  # stable: cutoffs stay in order
 
 

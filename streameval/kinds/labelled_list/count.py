@@ -183,7 +183,9 @@ def _read_clusters(alone: Any, score: str | None) -> Clusters | None:
     if strange := [cutoff for cutoff in cutoffs if cutoff.kind != "score"]:
         raise InputError(f"--at is '{strange[0]}', and a sample has metrics at every rank",
                          "name scores: --at score:0.5")  # fmt: skip
-    return Clusters(listed(alone.sample_of), tuple(str(cutoff.value) for cutoff in cutoffs))
+    if not (columns := listed(alone.sample_of)):
+        raise InputError("--sample-of names no column", f"say what was drawn, or {ROWS}, if each row was")
+    return Clusters(columns, tuple(str(cutoff.value) for cutoff in cutoffs))
 
 
 def _found_in(ranking: Ranking, drawn: Clusters) -> Clusters:
@@ -340,7 +342,7 @@ def evaluation_of(
 def _identity(description: dict[str, Any], labels: ListLabels, rows: pa.Table, curve: Curve) -> str:
     digest = hashlib.sha256(f"exact\0{__version__}\0{description}\0{labels.column}\0{curve.misses}\0".encode())
     if labels.clusters is not None:
-        digest.update(labels.clusters.each.encode())
+        digest.update(repr(labels.clusters.columns).encode())
     for values in (curve.envelope.lower, curve.envelope.upper, rows.column("lower").to_numpy(zero_copy_only=False)):
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]

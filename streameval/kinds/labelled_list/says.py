@@ -47,7 +47,7 @@ def lines(result: Evaluation) -> list[Paragraph]:
     windows = _windows(result.summary["diagnostics"])
     overall += [(measure_of(*name), row) for name, row in by_name.items() if name[0] in _AT_SCORE]
     cuts = [(measure_of(*name), row) for name, row in by_name.items() if name[0] == "precision_at"]
-    without = without_interval([*cuts, *overall])
+    without = [*open_ends([*cuts, *overall]), *without_interval([*cuts, *overall])]
     return [*shown_text.remarks, "", shown_text.table, "", _table(["metric", "value"], overall), *without, *windows]
 
 
@@ -89,6 +89,12 @@ def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Co
     if any("low" in row for _, row in rows):
         heads |= {"standard_error": "standard error", "low": "low", "high": "high"}
     return Columns([head[0], *heads.values()], [[name, *(_cell(row, side) for side in heads)] for name, row in rows])
+
+
+def open_ends(shown: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Say what an end of an interval means that is an end of the scale, where some of what is shown has one."""
+    is_open = any(row.get("low") in (-1.0, 0.0) or row.get("high") == 1.0 for _, row in shown)
+    return ["An end at 0 or 1: too few draws to say."] if is_open else []
 
 
 def without_interval(shown: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:

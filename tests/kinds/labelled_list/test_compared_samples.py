@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import streameval
 from streameval.cli import run
 from streameval.counting.influence import SEED
 from streameval.kernels.influence import BINS
+from streameval.kinds.labelled_list.comparison_page import verdict
 from streameval.metrics.paired_samples import holm, paired_difference
 from streameval.order.scan import key_hashes
 
@@ -72,7 +74,7 @@ def test_the_difference_of_two_areas_has_the_standard_error_of_delong(tmp_path):
 def test_models_in_other_orders_are_compared_without_their_lists(models, capsys):
     assert run(["compare", *map(str, models[:2])]) == 0
     out = capsys.readouterr().out
-    assert "p below 0.05): b is above a in average_precision, roc_auc" in out
+    assert "p below 0.05 by Holm's rule over what is shown): b is above a in average_precision, roc_auc" in out
     assert f"From low to high: {CLAIM}." in out
     found = streameval.compare(*models[:2])
     row = row_of(found, "roc_auc")
@@ -89,8 +91,9 @@ def test_rows_without_a_key_are_told_apart_by_their_place(tmp_path):
     mixed = table.take(np.random.default_rng(1).permutation(N))
     with pytest.raises(
         streameval.InputError, match=r"are not of the same labels: 1,\d+ and 1,\d+ positive rows, which"
-    ):
+    ) as refused:
         streameval.compare(a, evaluated(tmp_path, mixed, "model2", sample_of="rows"))
+    assert refused.value.hint.startswith("is one stored in another order?")
 
 
 def test_several_are_compared_in_pairs_with_p_values_that_hold_together(models, tmp_path, capsys):
@@ -106,6 +109,18 @@ def test_several_are_compared_in_pairs_with_p_values_that_hold_together(models, 
     text = page.read_text(encoding="utf-8")
     assert "p (Holm)" in text
     assert CLAIM in text
+
+
+def test_a_verdict_is_about_all_that_is_shown_at_once(models, tmp_path):
+    """One in seven at p = 0.04 is no finding; of results in which nothing has an interval nothing is said."""
+    found = streameval.compare(*models[:2])
+    rows = [{**row, "p_value": None if row["p_value"] is None else 0.04, "higher": "b"}
+            for row in found.differences.to_pylist()]  # fmt: skip
+    by_chance = replace(found, differences=pa.Table.from_pylist(rows, schema=found.differences.schema))
+    assert verdict(by_chance) == "No difference is beyond what chance explains."
+    few = [evaluated(tmp_path, scored(n=40), f"model{one}") for one in range(2)]
+    assert verdict(streameval.compare(*few)) == "No difference could be judged."
+    assert "tie_order" not in str(streameval.compare(*few))
 
 
 def test_the_same_model_differs_by_nothing(models, tmp_path):
@@ -129,12 +144,22 @@ def test_results_of_other_draws_are_refused(models, tmp_path, change, message):
         streameval.compare(models[0], other)
 
 
-def test_lists_that_are_no_samples_are_compared_as_they_are(models, tmp_path):
-    streameval.exact(scored(), score="model1", out=tmp_path / "plain")
-    found = streameval.compare(models[0], tmp_path / "plain")
-    assert found.claim.coverage == "exact"
+def test_a_sample_is_not_compared_with_a_list_that_is_none(models, tmp_path):
+    plain = [tmp_path / "plain", tmp_path / "other"]
+    for folder in plain:
+        streameval.exact(scored(), score="model1", out=folder)
+    assert streameval.compare(*plain).claim.coverage == "exact"
+    for others in ([], [models[1]]):
+        with pytest.raises(streameval.InputError, match=r"plain has no sums of a sample, by which"):
+            streameval.compare(models[0], plain[0], *others)
     with pytest.raises(streameval.InputError, match="3 are more than two"):
-        streameval.compare(models[0], models[1], tmp_path / "plain")
+        streameval.compare(*plain, evaluated(tmp_path, scored(), "model1", sample_of=None, at_score=None))
+
+
+def test_what_was_drawn_is_named_by_its_columns(tmp_path):
+    table = scored().rename_columns({"id": "a: b"})
+    a, b = (evaluated(tmp_path, table, f"model{one}", sample_of="a: b") for one in range(2))
+    assert streameval.compare(a, b).drawn == "each a: b"
 
 
 def test_a_metric_without_an_interval_has_no_difference_either(models):

@@ -81,6 +81,33 @@ def test_a_list_that_is_no_sample_is_as_it_was():
     assert drawn.evaluation_id != found.evaluation_id
 
 
+def test_an_open_end_is_one_that_the_first_k_can_reach():
+    """Of 1,300 positives the first 1,000 of 4,000 hold 77 % at most; the share of positives is known to a few %."""
+    label = np.r_[np.ones(500), np.zeros(15), np.ones(485), np.ones(315), np.zeros(2_685)].astype(np.int8)
+    table = pa.table({"label": label, "score": -np.arange(4_000.0)})
+    found = streameval.exact(table, score="score", sample_of="rows")
+    assert value(found, "precision_at", "1000", "high") == 1.0
+    low, high = (0.325 - 1.97 * 0.0074, 0.325 + 1.97 * 0.0074)  # of the share of positives
+    recall = value(found, "recall_at", "1000", "high")
+    assert 0.25 / high < recall == pytest.approx(0.25 / low, abs=2e-3)
+    share = 0.25 / recall
+    assert value(found, "f1_at", "1000", "high") == pytest.approx(0.5 / (0.25 + share))
+    assert value(found, "e_measure_at", "1000", "low") == pytest.approx(1 - 0.5 / (0.25 + share))
+    assert value(found, "mcc_at", "1000", "high") == pytest.approx(np.sqrt(0.25 * (1 - share) / (0.75 * share)))
+
+
+def test_a_column_row_is_another_draw_than_each_row():
+    table = sample().append_column("row", pa.array(range(1_000)))
+    ids = {streameval.exact(table, score="score", sample_of=of).evaluation_id for of in ("row", "rows")}
+    assert len(ids) == 2
+
+
+@pytest.mark.parametrize("nothing", [[], ""])
+def test_no_column_is_no_draw(nothing):
+    with pytest.raises(streameval.InputError, match="sample_of names no column"):
+        streameval.exact(sample(60), sample_of=nothing)
+
+
 def test_clusters_are_told_apart_by_their_values():
     """Those of names are other bins than those of numbers, and so another estimate of the same error."""
     errors = [value(streameval.exact(sample(), score="score", sample_of=of), "roc_auc", side="standard_error")
