@@ -1,5 +1,6 @@
 """Labels as bits and numbers as they lie, straight from pages: what Arrow decodes, or nothing, whatever the file."""
 
+from dataclasses import is_dataclass
 from itertools import pairwise, product
 
 import numpy as np
@@ -309,7 +310,12 @@ def test_scores_that_arrow_decodes_are_the_same(tmp_path, options):
         found.append((next(read_bits(rows, rows.units, cutoffs)), rows.read(rows.units[0])))
     for one, other in zip(*found, strict=True):
         for name, value in vars(one).items():
-            assert np.array_equal(value, getattr(other, name)), name
+            assert same(value, getattr(other, name)), name
+
+
+def same(one, other):
+    """Compare arrays, numbers, and dataclasses of these."""
+    return all(map(same, vars(one).values(), vars(other).values())) if is_dataclass(one) else np.array_equal(one, other)
 
 
 PACKED, LEVELS = varint((N + 7) // 8 << 1 | 1), varint(N << 1) + b"\x01"

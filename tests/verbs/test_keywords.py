@@ -95,7 +95,7 @@ def test_every_function_looks_at_the_types_of_what_it_is_given():
         ("plan", ("list", "new"), {"window": 50},
          "plan has no option 'window' any more. Hint: it is method='paula(window=50)'"),
         ("exact", ("list",), {"epsilon": 0.1},
-         "exact has no option 'epsilon' any more. Hint: it is method='paula(epsilon=0.1)', once for each"),
+         "exact has no option 'epsilon' any more. Hint: it is method='paula(epsilon=0.1)'"),
         ("plan", ("list", "new"), {"nan": "lst"}, "nan is 'lst'. Hint: did you mean 'last'?"),
         ("plan", ("list", "new"), {"options": {}}, "options is {}, not RankingOptions. Hint: its type is dict"),
         ("plan", ("list", "new"), {"per": "q", "confidence": "x"},

@@ -153,7 +153,7 @@ def test_a_sample_is_not_compared_with_a_list_that_is_none(models, tmp_path):
         with pytest.raises(streameval.InputError, match=r"plain has no sums of a sample, by which"):
             streameval.compare(models[0], plain[0], *others)
     with pytest.raises(streameval.InputError, match="3 are more than two"):
-        streameval.compare(*plain, evaluated(tmp_path, scored(), "model1", sample_of=None, at_score=None))
+        streameval.compare(*plain, evaluated(tmp_path, scored(), "model1", sample_of=None, at=None))
 
 
 def test_what_was_drawn_is_named_by_its_columns(tmp_path):
