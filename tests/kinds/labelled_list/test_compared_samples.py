@@ -32,7 +32,7 @@ def scored(seed=3, models=3, n=N):
 
 def evaluated(folder, table, model, **options):
     given = {"sample_of": "id", "score": model, "at": "score:0.5", **options}
-    streameval.exact(table, out=folder / model, **given)
+    streameval.exact(table, out=folder / model, **{name: value for name, value in given.items() if value is not None})
     return folder / model
 
 
