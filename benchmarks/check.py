@@ -74,7 +74,7 @@ def _cpu_seconds(run: Callable[[], Any]) -> Callable[[], float]:
 
 
 def _of_process(tool: str, folder: Path) -> float:
-    figures = many.tabulate(tool, folder)
+    figures = many.measured(tool, folder)
     if isinstance(figures, str):
         raise SystemExit(f"{tool}: {figures}")
     return figures[1]
