@@ -254,6 +254,13 @@ class StudyResult(ShowsItself, Result):
         text = self.text()
         return text.promise or text.headline
 
+    def intervals(self, questions: Sequence[Question]) -> dict[str, tuple[float | None, float | None]]:
+        """Give low and high of each measure in the population that a list was drawn from; of no sample there are none.
+
+        They stand beside bounds, which are about the list.
+        """
+        return {}
+
     def describe_standing(self, study: str, name: str, plan: Plan | None, subject: str) -> Standing:
         """Say where a study with these results stands.
 

@@ -39,6 +39,7 @@ _WINDOW, _POWER = 25, 0.8  # ranks on either side of a cutoff whose positives ar
 
 _OUTWEIGHED = "a few large draws outweigh the rest"
 _CERTAIN = "it is 0 or 1 in this sample"
+_NOTHING_VARIES = "no draw changes it, as where all scores are equal"
 Weights = Mapping[str, Int64Array]
 
 
@@ -180,11 +181,14 @@ def refusal(derived: Derived) -> str | None:
         if (alike := equal_bins(counts)) < _LEAST_EQUAL:
             return f"{_OUTWEIGHED}: those with {name} weigh as much as {alike:.0f} equal ones"
     if derived.items is not None and unevenness(derived.items) > _MOST_UNEVEN:
-        return f"{_OUTWEIGHED}: {_bins(derived.items):,} weigh as much as {equal_bins(derived.items):,.0f} equal ones"
+        bins, alike = _bins(derived.items), equal_bins(derived.items)
+        return f"{_OUTWEIGHED}: {bins:,} bins of draws weigh as much as {alike:,.0f} equal ones"
     if derived.scale == "plain" and equal and _largest(derived.influence) > _MOST_OF_ONE:
         return f"{_OUTWEIGHED}: one has more than {100 * _MOST_OF_ONE:.0f} % of the variance"
-    if not equal or (abs(value) >= 1.0 and derived.scale != "plain") or (derived.scale == "logit" and value <= 0.0):
+    if (abs(value) >= 1.0 and derived.scale != "plain") or (derived.scale == "logit" and value <= 0.0):
         return _CERTAIN
+    if not equal:
+        return _NOTHING_VARIES
     if derived.above is not None and derived.above[1] < _LEAST_ABOVE:
         return "nearly all draws above the cutoff say the same"
     return "too near 0 or 1 for so few draws" if any(draws < _LEAST_AWAY for _, draws in derived.rare()) else None

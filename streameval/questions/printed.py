@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from streameval.questions.cutoffs import Cutoff
@@ -105,3 +105,13 @@ def _round(measure: str, value: float, digits: int) -> str:
 
 def _side(value: float, wanted: float) -> int:
     return (value > wanted) - (value < wanted)
+
+
+def without_interval(shown: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Say why some of what is shown has no interval, a line for each reason."""
+    of_reason: dict[str, dict[str, None]] = {}
+    for name, row in shown:
+        if row.get("no_interval"):
+            of_reason.setdefault(row["no_interval"], {})[name] = None
+    lines = [f"No interval of {', '.join(names)}: {reason}." for reason, names in of_reason.items()]
+    return ["", *lines] if lines else []

@@ -71,7 +71,8 @@ def page_verdict(evaluation: Evaluation) -> str:
         order = ", up to the order of items with the same score (lower and upper are the worst and the best)"
         ties = order if tied else ""
         sentence = f"Every item is labelled, so every number here is exact{_about_others(claim)}{ties}{claim.if_right}."
-        return f"{sentence} That took {labels}. {claim.caution}".rstrip()
+        about = " ".join(filter(None, [claim.caution, of_population(evaluation.summary)]))
+        return f"{sentence} That took {labels}. {about}".rstrip()
     if not curve.proves:
         return f"Nothing is proven. {_first(evaluation)} The curve from {labels} is a picture, and bounds nothing."
     low, _, high = curve.precision_at(curve.n_items)
@@ -79,6 +80,11 @@ def page_verdict(evaluation: Evaluation) -> str:
         f"{_proven_cutoff(evaluation)} The precision of all {curve.n_items:,} items lies between {low:.1%} and "
         f"{high:.1%}. That took {labels}. {claim.promise} {claim.caution}".rstrip()
     )
+
+
+def of_population(summary: Mapping[str, Any]) -> str:
+    """Say of a sample that intervals, and not what is exact, are about what it was drawn from; else empty."""
+    return "Exact is what is of this list; of what it was drawn from, see low and high." if "sample" in summary else ""
 
 
 def _first(evaluation: Evaluation) -> str:

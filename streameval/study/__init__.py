@@ -48,7 +48,7 @@ from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, refuse_elsewhere, unusable
 from streameval.study.formats import read_header
 from streameval.study.plan_files import AGAINST_COPY, difference, plan_files, read_plan, restores
-from streameval.study.results import EVALUATE, Evaluation, read_evaluation
+from streameval.study.results import EVALUATE, EXACT, Evaluation, read_evaluation
 from streameval.types import SIDE_TABLES, Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
@@ -296,7 +296,8 @@ class Study:
             if not self.exists and not (self.folder / "evaluation.json").exists():
                 self.plan()  # says that this is no study
             if (self.folder / "evaluation.json").exists():
-                raise StudyError(f"{error.filename}: a file of the results is missing", EVALUATE) from error
+                raise StudyError(f"{error.filename}: a file of the results is missing",
+                                 EVALUATE if self.exists else EXACT) from error  # fmt: skip
             place = shlex.quote(str(self.folder))
             hint = f"`streameval evaluate {place} --labels FILE` takes in labels"
             hint = f"`streameval evaluate {place}` makes them" if self.labelled else hint

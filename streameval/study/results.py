@@ -24,7 +24,7 @@ from streameval.study.formats import read_kind
 from streameval.types import Claim, Labels, Plan
 
 SUMMARY = "evaluation.json"
-EVALUATE = "run evaluate again"
+EVALUATE, EXACT = "run evaluate again", "run exact again"
 _WEIGHTS = dict.fromkeys(("weight", "draw_weight"), pa.array([], pa.float64()))
 NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), **_WEIGHTS})
 _VOTES, _NO_RANKS = ("votes", "positive_votes"), np.empty(0, np.int64)
@@ -279,7 +279,8 @@ def read_evaluation(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
     names = [*_WITH_CURVE[summary["kind"]], *(SLICES if summary.get("slices") else ())]
     names += [SKETCH] if "seed" in summary.get("sample", {}) else []
     names += [CALIBRATION] if "infinite_log_losses" in summary.get("calibration", {}) else []
-    files = read_tables(folder, summary, names, EVALUATE, _COLUMNS)
+    hint = EXACT if summary["kind"] == "labelled_list" else EVALUATE
+    files = read_tables(folder, summary, names, hint, _COLUMNS)
     slices = slices_from_tables([files[name] for name in SLICES if name in files], summary.get("slices", ()))
     curve = stored_curve(summary, files["envelope"].table, files["curve"].table)
     tables = {name: file.table for name, file in files.items()}

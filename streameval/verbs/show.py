@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from streameval.types import Claim
 if TYPE_CHECKING:
     from streameval.kinds.curve.calibration import Calibration
 
-_CALIBRATION = "calibration"
+_CALIBRATION, _ENDS = "calibration", ("low", "high")
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,37 +44,54 @@ class Shown(ShowsItself, Tabular):
         claim: What the bounds promise.
         promise: The same in a sentence or two, with what estimates are made of where labels are missing.
         estimates: What estimates are made of (`streameval.curve.Curve`); of many rankings "labels".
+        intervals: `low` and `high` of each measure, approximately 95 %, in what a sample was drawn from; None where
+            there is none. Empty where the list is no sample.
     """
 
     bounds: dict[str, Bounds]
     claim: Claim
     promise: str
     estimates: Basis
+    intervals: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
         """The bounds, and what they promise."""
-        return [Columns(["", *Bounds._fields], [[name, *self.cells(name)] for name in self.bounds]), self.promise]
+        head = ["", *Bounds._fields, *(_ENDS if self.intervals else ())]
+        rows = [[name, *self.cells(name), *self._ends_of(name)] for name in self.bounds]
+        return [Columns(head, rows), self.promise]
+
+    def _ends_of(self, measure: str) -> list[str]:
+        return ["-" if end is None else value_text(measure, end) for end in self.intervals.get(measure, ())]
 
     def cells(self, measure: str) -> list[str]:
         """Lower bound, estimate and upper bound of a measure as text."""
         return [value_text(measure, value) for value in self.bounds[measure]]
 
     def rows(self) -> list[dict[str, Any]]:
-        """`measure`, `lower`, `estimate`, `upper`, JSON-ready; None where unknown."""
+        """`measure`, `lower`, `estimate`, `upper`, of a sample `low` and `high`, JSON-ready; None where unknown."""
         return [
-            {"measure": name, **dict(zip(Bounds._fields, map(_plain, bounds), strict=True))}
+            {
+                "measure": name,
+                **dict(zip(Bounds._fields, map(_plain, bounds), strict=True)),
+                **dict(zip(_ENDS, self.intervals.get(name, ()), strict=False)),
+            }
             for name, bounds in self.bounds.items()
         ]
 
     @property
     def table(self) -> pa.Table:
-        """`measure`, and `lower`, `estimate`, `upper` float64; scores that are no numbers are null."""
+        """`measure`, and `lower`, `estimate`, `upper` float64, of a sample also `low` and `high`.
+
+        Scores that are no numbers are null.
+        """
         sides = zip(Bounds._fields, zip(*self.bounds.values(), strict=True), strict=True)
         numbers = {
             side: [value if isinstance(value, int | float) else None for value in values] for side, values in sides
         }
         columns = {side: pa.array(values, pa.float64(), from_pandas=True) for side, values in numbers.items()}
+        for at, side in enumerate(_ENDS if self.intervals else ()):
+            columns[side] = pa.array([self.intervals[name][at] for name in self.bounds], pa.float64())
         return pa.table({"measure": list(self.bounds), **columns})
 
 
@@ -125,7 +142,8 @@ def show(
     shown = of_each(questions, result.bounds)
     bounds = {str(question): each for question, each in zip(questions, shown, strict=True)}
     promise = f"{result.promise()} {estimate_sentence(result.estimates)}".rstrip()
-    return Shown(bounds, result.claim, promise, result.estimates)
+    intervals = whole.intervals(questions) if slice is None else {}
+    return Shown(bounds, result.claim, promise, result.estimates, intervals)
 
 
 def printed(result: Shown | Standing | Calibration, study: Path, **_: Any) -> Printed:

@@ -22,7 +22,7 @@ CLAIMS = re.compile(
     r"\b(prove[ns]?|truth|claims?|claimed|holds?|held|promises?|promised|established|exact|picture|contradicts?|fails|"
     r"widest|forecast|suggests|differ|With probability|says? nothing|no bound)\b"
 )
-NO_CLAIMS = ("column … (…) holds what cannot be printed: …", "its ranks differ", "Chart:")
+NO_CLAIMS = ("column … (…) holds what cannot be printed: …", "its ranks differ", "Chart:", "run exact again")
 N = 1_500
 PAULA = {"method": "paula(epsilon=0.1, window=20)"}
 

@@ -111,7 +111,7 @@ def test_an_interval_reaches_to_the_end_from_which_few_draws_keep_the_metric():
 def test_uneven_draws_have_none():
     items = np.where(np.arange(BINS) < 10, 1_000, 10)
     found = interval(derived(items=items))
-    assert found.reason == "a few large draws outweigh the rest: 4,096 weigh as much as 249 equal ones"
+    assert found.reason == "a few large draws outweigh the rest: 4,096 bins of draws weigh as much as 249 equal ones"
 
 
 def bootstrap(rows, draws=400):

@@ -19,10 +19,9 @@ from streameval.kinds.labelled_list.comparison import (
     refuse_without_sums,
 )
 from streameval.kinds.labelled_list.results import ListResult
-from streameval.kinds.labelled_list.says import without_interval
 from streameval.metrics.paired_samples import holm
 from streameval.metrics.sampled_rows import OF_NONE
-from streameval.questions.printed import measure_of, p_text
+from streameval.questions.printed import measure_of, p_text, without_interval
 from streameval.reporting.charts import GREY, SEVERAL, Spec, difference_chart, spec, still
 from streameval.reporting.layout import Section, document, fold, highlight, soft, table
 from streameval.reporting.text import Columns, Paragraph

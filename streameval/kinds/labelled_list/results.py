@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 from streameval.kinds.curve.calibration import Calibration, calibration_of
 from streameval.kinds.curve.results import CurveResult
 from streameval.kinds.labelled_list import says
+from streameval.questions import Question
 from streameval.questions.printed import measure_of
+from streameval.reporting.sentences import of_population
 from streameval.reporting.text import Paragraph, Text
 from streameval.stores import atomic, locks
 from streameval.study import Study
@@ -47,6 +50,18 @@ class ListResult(CurveResult):
     def calibration(self) -> Calibration:
         """Give the share of positives by score; an `InputError` says why there is none."""
         return calibration_of(self)
+
+    def promise(self) -> str:
+        """Say what is exact; of a sample also that intervals are about the population."""
+        return f"{super().promise()} {of_population(self.summary)}".rstrip()
+
+    def intervals(self, questions: Sequence[Question]) -> dict[str, tuple[float | None, float | None]]:
+        """Give low and high of each measure where the list is a sample; None where there is no interval."""
+        if "sample" not in self.summary:
+            return {}
+        rows = {measure_of(row["metric"], row["argument"]): (row["low"], row["high"])
+                for row in self.metrics.to_pylist()}  # fmt: skip
+        return {str(question): rows.get(str(question.measure), (None, None)) for question in questions}
 
     def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say how many are positive, and precision at cutoffs."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from streameval.metrics import headlines
-from streameval.questions.printed import measure_of
+from streameval.questions.printed import measure_of, without_interval
 from streameval.reporting.sentences import TIES
 from streameval.reporting.text import Columns, Paragraph, Text
 from streameval.rows.options import typed_score
@@ -95,16 +95,6 @@ def open_ends(shown: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
     """Say what an end of an interval means that is an end of the scale, where some of what is shown has one."""
     is_open = any(row.get("low") in (-1.0, 0.0) or row.get("high") == 1.0 for _, row in shown)
     return ["An end at 0 or 1: too few draws to say."] if is_open else []
-
-
-def without_interval(shown: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """Say why some of what is shown has no interval, a line for each reason."""
-    of_reason: dict[str, dict[str, None]] = {}
-    for name, row in shown:
-        if row.get("no_interval"):
-            of_reason.setdefault(row["no_interval"], {})[name] = None
-    lines = [f"No interval of {', '.join(names)}: {reason}." for reason, names in of_reason.items()]
-    return ["", *lines] if lines else []
 
 
 def _cell(row: Mapping[str, Any], side: str) -> str:

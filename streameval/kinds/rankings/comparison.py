@@ -23,6 +23,7 @@ from streameval.per_query.options import OptionalMeasures
 from streameval.rows import Rows, open_rows
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
+from streameval.study.results import EXACT
 from streameval.text.options import flag
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
@@ -115,7 +116,7 @@ class _RankingsSide:
         results = Study(path).results(RankingsEvaluation.read)
         rows = open_rows(str(path / "rankings.parquet"), RankingOptions())
         if rows.n_rows != results.summary["rankings"]:
-            raise StudyError(f"{path / 'rankings.parquet'}: is of another evaluation than the rest", "run exact again")
+            raise StudyError(f"{path / 'rankings.parquet'}: is of another evaluation than the rest", EXACT)
         return _RankingsSide(path, results, rows)
 
     @property

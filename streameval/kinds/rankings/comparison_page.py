@@ -11,7 +11,7 @@ from streameval.kinds.curve.comparison_page import COLOURS, difference_number, n
 from streameval.kinds.rankings.comparison import RankingsComparison, compare_rankings
 from streameval.kinds.side_by_side import two
 from streameval.metrics.intervals import claim_at
-from streameval.questions.printed import measure_of, p_text
+from streameval.questions.printed import measure_of, p_text, without_interval
 from streameval.reporting.charts import GREY, Spec, difference_chart, spec, still
 from streameval.reporting.layout import Section, document, highlight, soft
 from streameval.reporting.text import Columns, Paragraph
@@ -106,7 +106,7 @@ def figure(comparison: RankingsComparison) -> Spec:
 
 def describe(comparison: RankingsComparison) -> tuple[dict[str, Any], list[Paragraph]]:
     """Say how many rankings are compared, and the difference of every mean."""
-    facts = {name: getattr(comparison, name) for name in _FACTS}
+    facts, rows = {name: getattr(comparison, name) for name in _FACTS}, comparison.differences.to_pylist()
     lines: list[Paragraph] = [
         f"a: {comparison.a}",
         f"b: {comparison.b}",
@@ -115,5 +115,6 @@ def describe(comparison: RankingsComparison) -> tuple[dict[str, Any], list[Parag
         Columns(HEAD, cells(comparison)),
         "",
         meaning(comparison),
+        *without_interval((measure_of(row["metric"], row["argument"]), row) for row in rows),
     ]
-    return {**facts, "differences": comparison.differences.to_pylist()}, lines
+    return {**facts, "differences": rows}, lines

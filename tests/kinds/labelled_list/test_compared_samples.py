@@ -178,3 +178,11 @@ def test_few_draws_that_decide_a_difference_leave_it_open():
     sums[:3] = 1.0, -0.5, 0.2
     assert paired_difference(0.1, sums, BINS, 0.95).reason == "the two differ in too few draws"
     assert paired_difference(0.1, np.zeros(BINS), BINS, 0.95).reason == "the two differ in too few draws"
+
+
+def test_a_missing_file_is_made_by_exact_again(models, tmp_path):
+    folder = evaluated(tmp_path, scored(n=60), "model0")
+    (folder / "influence.parquet").unlink()
+    with pytest.raises(streameval.StudyError, match="a file of the results is missing") as refused:
+        streameval.compare(models[0], folder)
+    assert refused.value.hint == "run exact again"

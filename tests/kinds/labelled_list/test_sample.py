@@ -163,10 +163,27 @@ def test_the_terminal_shows_intervals_with_what_they_claim(results, capsys):
     assert "No interval of precision@10: 10 draws have an item above the cutoff: too few, it takes 50." in out
 
 
+def test_show_and_check_say_what_is_of_the_population(results, capsys):
+    shown, metrics = streameval.show(results, "roc_auc", "precision@10"), pq.read_table(results / "metrics.parquet")
+    (area,) = [row for row in metrics.to_pylist() if (row["metric"], row["argument"]) == ("roc_auc", "")]
+    assert shown.intervals == {"roc_auc": (area["low"], area["high"]), "precision@10": (None, None)}
+    assert shown.table.column_names[-2:] == ["low", "high"]
+    assert shown.rows()[0]["low"] == area["low"]
+    assert "of what it was drawn from, see low and high." in repr(shown)
+    assert run(["check", str(results), "roc_auc >= 0.5"]) == 0
+    assert "of what it was drawn from, see low and high." in capsys.readouterr().out
+
+
+def test_equal_scores_vary_in_nothing():
+    table = sample().set_column(1, "score", pa.array(np.ones(1_000)))
+    assert value(by_score(table), "roc_auc", side="no_interval") == "no draw changes it, as where all scores are equal"
+
+
 def test_page_database_and_notebook_show_them(results, capsys):
     page = (results / "report.html").read_text(encoding="utf-8")
     assert f"From low to high: {CLAIM}: each user." in page
     assert "standard error" in page
+    assert "of what it was drawn from, see low and high." in page
     assert f"{CLAIM}: each user" in by_score(sample(3_000))._repr_html_()
     assert run(["sql", str(results), "SELECT low < estimate AND estimate < high FROM metrics WHERE metric = 'roc_auc' "
                 "AND argument = ''", "--json"]) == 0  # fmt: skip

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from refusals import refused
 
+import streameval
 from streameval.cli import run
 
 
@@ -128,3 +129,12 @@ def test_the_normal_interval_of_rankings_that_are_alike_has_no_width(evaluated, 
     for row in pq.read_table("study/metrics.parquet").to_pylist():
         assert row["normal_lower"] == pytest.approx(row["normal_upper"])
         assert row["lower"] < row["estimate"] - 0.1
+
+
+def test_too_few_rankings_for_an_interval_are_said_to_be(tmp_path):
+    rng = np.random.default_rng(1)
+    query, item = np.repeat(np.arange(30), 10), np.tile(np.arange(10), 30)
+    for name in "ab":
+        table = {"query": query, "id": item, "label": (item < 4).astype(np.int8), "score": rng.normal(size=300)}
+        streameval.exact(pa.table(table), per="query", key="id", score="score", out=tmp_path / name)
+    assert ": 30 rankings: too few, it takes 50." in repr(streameval.compare(tmp_path / "a", tmp_path / "b"))
