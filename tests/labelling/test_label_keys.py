@@ -50,7 +50,7 @@ def test_a_study_is_joined_by_its_key_and_by_another_name_of_it(items, capsys):
     assert "the label table has no column 'rank'" in capsys.readouterr().err
 
 
-def test_a_list_and_a_sample_are_joined_by_the_key(items):
+def test_a_list_and_a_sample_are_joined_by_the_key(items, capsys):
     named = {"label": "right", "score": "score"}
     expected = streameval.exact("list.parquet", key="id", **named).metrics
     for labels, more in (("by-id.parquet", {}), ("by-thing.parquet", {"on": "id=thing"})):
@@ -65,6 +65,9 @@ def test_a_list_and_a_sample_are_joined_by_the_key(items):
     assert one.metrics.equals(other.metrics)
     with pytest.raises(InputError, match="no column"):
         streameval.exact("list.parquet", labels="by-id.parquet", score="score", on="id=thing")
+    for on, hint in (("thing=id", "first: --on id=thing"), ("id==thing", "--on id=thing")):
+        assert run(["exact", "list.parquet", "--labels", "by-thing.parquet", "--on", on]) == 2
+        assert hint in capsys.readouterr().err
 
 
 @given(st.text("-abc", min_size=1, max_size=4))
