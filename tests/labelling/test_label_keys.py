@@ -76,3 +76,12 @@ def test_a_score_that_is_written_is_read(column):
 
     for ascending in (False, True) if not column.startswith("-") else ():
         assert order_typed(typed_score(column, ascending)) == {"score": column, "ascending": ascending}
+
+
+def test_a_minus_may_be_of_the_name_of_a_score(tmp_path):
+    table = pa.table({"-loss": np.arange(50.0)})
+    streameval.plan(table, tmp_path / "st", score="-loss", budget=10, seed=1)
+    order = streameval.study.Study(tmp_path / "st").plan().ranking
+    assert (order["score"], order["ascending"]) == ("-loss", False)
+    with pytest.raises(InputError, match="no column 'lose'"):
+        streameval.plan(table, tmp_path / "no", score="-lose", budget=10, seed=1)
