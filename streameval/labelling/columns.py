@@ -352,7 +352,7 @@ class _ColumnSearch:
 
     def _refuse_misordered(self, name: str, column: str) -> None:
         """Refuse a pair of `on` with two signs, or with the column of the labels first."""
-        there = {known.lower() for known in self.opened.columns}
+        there = {*map(str.lower, self.opened.columns)}
         if name.endswith("="):
             raise InputError(f"--on {name}={column} has two signs", f"--on {name.rstrip(' =')}={column}")
         if name.lower() in there and not {column.lower(), f"{self.prefix}{column}".lower()} & there:
