@@ -345,9 +345,21 @@ class _ColumnSearch:
         pairs = {}
         for part in [str(on)] if str(on).lower() in whole else str(on).split(","):
             name, _, column = ("", "", part) if part.strip().lower() in whole else part.rpartition("=")
+            self._refuse_misordered(name.strip(), column.strip())
             key = self.find_column("on", column.strip(), (column.strip(), f"{self.prefix}{column.strip()}"))
             pairs[key] = name.strip() or key
         return pairs
+
+    def _refuse_misordered(self, name: str, column: str) -> None:
+        """Refuse a pair of `on` with two signs, or with the column of the labels first."""
+        there = {*map(str.lower, self.opened.columns)}
+        if name.endswith("="):
+            raise InputError(f"--on {name}={column} has two signs", f"--on {name.rstrip(' =')}={column}")
+        if name.lower() in there and not {column.lower(), f"{self.prefix}{column}".lower()} & there:
+            raise InputError(
+                f"{self.opened.name}: the label table has no column '{column}'",
+                f"the column of the list comes first: --on {column}={name} where the list has '{column}'",
+            )
 
     def label(self, options: LabelColumns, candidates: Sequence[str]) -> str | None:
         """Column of the label; None where a table of positives has none, and none was named."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from streameval.errors import InputError, StudyError
@@ -35,6 +36,17 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
         option = "--key" if options.key else "--nan"
         raise InputError(f"{option} is for a ranking by score, and no score is named", "name it with --score COL")
     _refuse_unread(source)
+    try:
+        return _ordered(source, options)
+    except InputError as error:
+        if not (options.ascending and error.what.endswith(f"there is no column '{options.score}'")):
+            raise
+        if f"'-{options.score}'" not in (error.hint or ""):
+            raise
+    return _ordered(source, replace(options, score=f"-{options.score}", ascending=False))  # the minus is of its name
+
+
+def _ordered(source: Any, options: RankingOptions) -> Ranking:
     rows = open_rows(source, options)
     if options.score is None:
         return Ranking(rows, options)

@@ -50,7 +50,7 @@ def test_a_study_is_joined_by_its_key_and_by_another_name_of_it(items, capsys):
     assert "the label table has no column 'rank'" in capsys.readouterr().err
 
 
-def test_a_list_and_a_sample_are_joined_by_the_key(items):
+def test_a_list_and_a_sample_are_joined_by_the_key(items, capsys):
     named = {"label": "right", "score": "score"}
     expected = streameval.exact("list.parquet", key="id", **named).metrics
     for labels, more in (("by-id.parquet", {}), ("by-thing.parquet", {"on": "id=thing"})):
@@ -65,6 +65,9 @@ def test_a_list_and_a_sample_are_joined_by_the_key(items):
     assert one.metrics.equals(other.metrics)
     with pytest.raises(InputError, match="no column"):
         streameval.exact("list.parquet", labels="by-id.parquet", score="score", on="id=thing")
+    for on, hint in (("thing=id", "first: --on id=thing"), ("id==thing", "--on id=thing")):
+        assert run(["exact", "list.parquet", "--labels", "by-thing.parquet", "--on", on]) == 2
+        assert hint in capsys.readouterr().err
 
 
 @given(st.text("-abc", min_size=1, max_size=4))
@@ -73,3 +76,12 @@ def test_a_score_that_is_written_is_read(column):
 
     for ascending in (False, True) if not column.startswith("-") else ():
         assert order_typed(typed_score(column, ascending)) == {"score": column, "ascending": ascending}
+
+
+def test_a_minus_may_be_of_the_name_of_a_score(tmp_path):
+    table = pa.table({"-loss": np.arange(50.0)})
+    streameval.plan(table, tmp_path / "st", score="-loss", budget=10, seed=1)
+    order = streameval.study.Study(tmp_path / "st").plan().ranking
+    assert (order["score"], order["ascending"]) == ("-loss", False)
+    with pytest.raises(InputError, match="no column 'lose'"):
+        streameval.plan(table, tmp_path / "no", score="-lose", budget=10, seed=1)

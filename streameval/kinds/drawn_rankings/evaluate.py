@@ -76,7 +76,8 @@ def refuse_unused(judging: Judging, known_positives: KnownPositives) -> None:
         raise InputError(f"--assume {judging.assume} is for a curve, and this study has many rankings", "leave it out")
     if known_positives.positives is None and (known_positives.key is not None or judging.assume is not None):
         name = "--key" if known_positives.key is not None else "--assume=complete"
-        raise InputError(f"{name} is for a table of positives, and none was given", "give it with --positives")
+        on = "" if known_positives.key is None else f", or join labels by it: --on {known_positives.key}"
+        raise InputError(f"{name} is for a table of positives, and none was given", f"give it with --positives{on}")
 
 
 def strata(plan: Plan, labelled: BoolArray) -> pa.Table:

@@ -241,6 +241,7 @@ def unusable(tmp_path_factory):
     [("--positives qrels.parquet --key dok", "the selected items have no column 'dok'"),
      ("--positives numbers.parquet", "query is 1 (int64) in the first row, query is "),
      ("--positives nulls.parquet", "1 row without query (null)"), ("--key doc", "key is for a table of positives"),
+     ("--key doc", "with --positives, or join labels by it: --on doc"),
      ("--positives qrels.parquet", "has a column 'doc' of unknown meaning"),
      ("--positives runs.parquet --key doc", "has a column 'score' of unknown meaning"),
      ("--positives graded.parquet --key doc", "a column 'grade' of unknown meaning. Hint: name the column of items "
