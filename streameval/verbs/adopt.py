@@ -103,7 +103,8 @@ def adopt(
         strata = _strata(method, how, rows, opened, ranking_options.memory)
         plan = method.adopt(opened.n_items, request.drawing_seed, rows.rank, strata, rows.probability)
         value = value if value.least is None else replace(value, least=place_of(value.least))
-        facts = _draw_facts(labels, {"drawn": str(value), "confidence": confidence, "stages": stages, **raw_options})
+        facts = _draw_facts(labels, {"confidence": confidence, "stages": stages, **raw_options})
+        facts["drawn"] = str(value)
         plan = replace(plan, ranking=opened.description(), location={**opened.location(), "adopted": facts})
         return request.save(Drawn(plan, opened, known_labels.known_by(rows.on).votes(plan, rows.keys)))
 

@@ -19,6 +19,7 @@ from streameval.errors import InputError
 from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.stores import atomic
+from streameval.study import Study
 from streameval.study.plan_files import plan_files
 from streameval.types import Labels
 
@@ -48,13 +49,16 @@ def inside(curve, truth):
     return bool(np.all((low <= y) & (y <= high)))
 
 
-def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys):
+def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys, monkeypatch):
     folder, truth = listed
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "uniform").mkdir()  # a design, and no file of that name
     sample = table(truth, uniform()).drop_columns(["rank"])
     pyarrow.csv.write_csv(sample.take(np.random.default_rng(0).permutation(800)), tmp_path / "sample.csv")
     study = str(tmp_path / "study")
     assert run(["adopt", str(folder), "--study", study, "--score", "conf", "--labels", str(tmp_path / "sample.csv"),
                 "--on", "item", "--drawn", "uniform", "--sample-size", "800"]) == 0  # fmt: skip
+    assert Study(study).plan().location["adopted"]["drawn"] == "uniform"
     assert run(["evaluate", study]) == 0
     said = capsys.readouterr().out
     assert "if the labels were drawn as stated, the truth lies inside the bounds at every rank at once" in said

@@ -54,6 +54,8 @@ class DrawValue:
 
     >>> str(DrawValue.parse("poisson(probability=p, least = 0.01)"))
     'poisson(probability=p, least=0.01)'
+    >>> DrawValue.of({"drawn": "/data/uniform"}).design
+    'uniform'
 
     Attributes:
         probability: Column with the probability of each drawn item, or one number.
@@ -89,7 +91,8 @@ class DrawValue:
     @classmethod
     def of(cls, notes: Mapping[str, Any]) -> DrawValue:
         """Read it from what a plan keeps, where earlier versions have the probabilities beside the design."""
-        value = cls.parse(str(notes["drawn"]))
+        drawn = str(notes["drawn"])  # earlier versions took it for a file of that name, where there was one
+        value = cls.parse(drawn.rpartition("/")[2] if drawn.startswith("/") else drawn)
         kept = [notes.get(name) for name in ("probability", "least_probability")]
         words = [None if word is None else str(word) for word in kept]
         return cls(value.design, words[0] or value.probability, words[1] or value.least)
