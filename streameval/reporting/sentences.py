@@ -84,7 +84,8 @@ def page_verdict(evaluation: Evaluation) -> str:
 
 def of_population(summary: Mapping[str, Any]) -> str:
     """Say of a sample that intervals, and not what is exact, are about what it was drawn from; else empty."""
-    return "Exact is what is of this list; of what it was drawn from, see low and high." if "sample" in summary else ""
+    text = "This is about the list itself; low and high are about what it was drawn from."
+    return text if "sample" in summary else ""
 
 
 def _first(evaluation: Evaluation) -> str:

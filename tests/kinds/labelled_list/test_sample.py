@@ -169,9 +169,9 @@ def test_show_and_check_say_what_is_of_the_population(results, capsys):
     assert shown.intervals == {"roc_auc": (area["low"], area["high"]), "precision@10": (None, None)}
     assert shown.table.column_names[-2:] == ["low", "high"]
     assert shown.rows()[0]["low"] == area["low"]
-    assert "of what it was drawn from, see low and high." in repr(shown)
+    assert "low and high are about what it was drawn from." in repr(shown)
     assert run(["check", str(results), "roc_auc >= 0.5"]) == 0
-    assert "of what it was drawn from, see low and high." in capsys.readouterr().out
+    assert "low and high are about what it was drawn from." in capsys.readouterr().out
 
 
 def test_equal_scores_vary_in_nothing():
@@ -183,7 +183,7 @@ def test_page_database_and_notebook_show_them(results, capsys):
     page = (results / "report.html").read_text(encoding="utf-8")
     assert f"From low to high: {CLAIM}: each user." in page
     assert "standard error" in page
-    assert "of what it was drawn from, see low and high." in page
+    assert "low and high are about what it was drawn from." in page
     assert f"{CLAIM}: each user" in by_score(sample(3_000))._repr_html_()
     assert run(["sql", str(results), "SELECT low < estimate AND estimate < high FROM metrics WHERE metric = 'roc_auc' "
                 "AND argument = ''", "--json"]) == 0  # fmt: skip
