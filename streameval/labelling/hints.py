@@ -57,7 +57,7 @@ def naming_word(word: str, words: AnyWords) -> str:
 
     >>> from streameval.labelling.options import NamedWords
     >>> naming_word("fraud", NamedWords())
-    '--positive and --negative say what words mean, such as --positive WORD'
+    '--positive and --negative say what words mean: --positive fraud or --negative fraud'
     >>> naming_word("not sure", NamedWords(("good",), ("bad",)))
     "name it too: --positive 'good,not sure' or --negative 'bad,not sure'"
     >>> naming_word("1,0", NamedWords())
@@ -72,7 +72,7 @@ def naming_word(word: str, words: AnyWords) -> str:
     yes, no = (f"{option} {shlex.quote(','.join((*named, word)))}" for option, named in
                (("--positive", words.positive), ("--negative", words.negative)))  # fmt: skip
     if not (words.positive or words.negative):
-        return "--positive and --negative say what words mean, such as --positive WORD"  # that word may be either
+        return f"--positive and --negative say what words mean: {yes} or {no}"
     return f"name it too: {yes} or {no}"
 
 

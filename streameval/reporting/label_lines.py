@@ -71,9 +71,7 @@ def _unreadable(issues: pa.Table, count: int) -> Iterator[str]:
         more = f", and {count - 1:,} more" if count > 1 else ""
         value = first["value"] or ""
         split = cells(value)
-        mapped = (
-            "" if split or is_finite(value) else f"; {naming_word(value.strip(), NamedWords()).partition(', such')[0]}"
-        )
+        mapped = "" if split or is_finite(value) else f"; {naming_word(value.strip(), NamedWords()).partition(':')[0]}"
         where = place_of({**first, "value": None} if split else first).removeprefix("unreadable ")
         where = f"{where.removeprefix('at ')} {split}" if split else where
         yield f"Unreadable: {where}{more}{mapped}."

@@ -316,7 +316,7 @@ def test_a_table_of_words_that_nothing_maps_says_how_to(tmp_path, capsys):
     study = small_study(tmp_path)
     table = write(tmp_path / "t.csv", "1,good", "2,bad", head="rank,label")
     assert run(["evaluate", str(study), "--labels", str(table)]) == 2
-    assert "--positive and --negative say what words mean, such as --positive WORD" in capsys.readouterr().err
+    assert "say what words mean: --positive good or --negative good" in capsys.readouterr().err
 
 
 def test_a_table_read_with_other_words_is_pointed_out(tmp_path, capsys):
