@@ -103,8 +103,7 @@ def adopt(
         strata = _strata(method, how, rows, opened, ranking_options.memory)
         plan = method.adopt(opened.n_items, request.drawing_seed, rows.rank, strata, rows.probability)
         value = value if value.least is None else replace(value, least=place_of(value.least))
-        facts = _draw_facts(labels, {"confidence": confidence, "stages": stages, **raw_options})
-        facts["drawn"] = str(value)
+        facts = _draw_facts(labels, {"drawn": str(value), "confidence": confidence, "stages": stages, **raw_options})
         plan = replace(plan, ranking=opened.description(), location={**opened.location(), "adopted": facts})
         return request.save(Drawn(plan, opened, known_labels.known_by(rows.on).votes(plan, rows.keys)))
 
@@ -137,11 +136,11 @@ def printed(plan: Plan, study: Path, drawn: str, **_: Any) -> Printed:
 
 
 def _draw_facts(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what was said of the draw, as JSON-ready values: files as they are found from any folder."""
+    """Say what was said of the draw, as JSON-ready values: a table of sizes as it is found from any folder."""
     values = {}
     for name, value_given in how.items():
         value = ",".join(value_given) if isinstance(value_given, tuple) else value_given
-        if isinstance(value, int | float | str) and not os.path.exists(str(value)):
+        if isinstance(value, int | float | str) and not (name == "sample_size" and os.path.exists(str(value))):
             values[name] = value
         elif value is not None:
             values[name] = place_of(value) or IN_MEMORY
