@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from streameval.errors import InputError
 from streameval.kinds import kind_named
@@ -12,6 +12,9 @@ from streameval.notebook import Tabular
 from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.text import Paragraph
 from streameval.study.history import History
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SHOWN = 14  # studies of a history
 
@@ -29,9 +32,16 @@ class SideBySide(ShowsItself, Tabular):
 
     Attributes:
         kind: Name of their kind.
+        differences: Of every metric, as a kind lays them out.
     """
 
     kind: ClassVar[str]
+    differences: pa.Table
+
+    @property
+    def table(self) -> pa.Table:
+        """The differences."""
+        return self.differences
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:

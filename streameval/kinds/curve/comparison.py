@@ -94,11 +94,6 @@ class Comparison(SideBySide):
     agree: bool = True
 
     @property
-    def table(self) -> pa.Table:
-        """The differences."""
-        return self.differences
-
-    @property
     def alike(self) -> bool:
         """True if both sides were judged by the same rule; otherwise "positive" means two things."""
         return alike(self.a, self.b)

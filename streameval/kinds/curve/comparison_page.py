@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.curve.comparison import Comparison, Side, compare_curves
@@ -116,20 +117,26 @@ def _short(value: float | None) -> float | None:
 
 def save(comparison: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
     """Write the tables into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
-    files: dict[Path, atomic.Writer] = {}
-    if out is not None:
-        facts = {"claim": comparison.claim.as_dict(), "a": comparison.a.name, "b": comparison.b.name}
-        files[out / "curves.parquet"] = atomic.parquet(comparison.curves, facts)
-        files[out / "differences.parquet"] = atomic.parquet(comparison.differences, facts)
+    facts = {"claim": comparison.claim.as_dict(), "a": comparison.a.name, "b": comparison.b.name}
+    tables = {"curves": comparison.curves, "differences": comparison.differences}
+    pictures = partial(page, comparison), partial(figure, comparison)
+    write_comparison(tables, facts, pictures, out, plot, existing)
+
+
+def write_comparison(
+    tables: Mapping[str, pa.Table],
+    facts: Mapping[str, Any],
+    pictures: tuple[Callable[[], str], Callable[[], Spec]],
+    out: Path | None,
+    plot: Path | None,
+    existing: atomic.Existing,
+) -> None:
+    """Write tables into a folder, by name, and a page or the picture alone into a file, by its ending (`kind_of`)."""
+    files = {} if out is None else {out / f"{name}.parquet": atomic.parquet(tables[name], facts) for name in tables}
     if plot is not None:
-        files[plot] = plot_writer(plot, partial(page, comparison), partial(figure, comparison))
+        (page, figure), kind = pictures, kind_of(plot)
+        files[plot] = atomic.text(page()) if kind == "html" else chart_file(figure(), kind)
     atomic.write_out(files, existing)
-
-
-def plot_writer(plot: Path, page: Callable[[], str], figure: Callable[[], Spec]) -> atomic.Writer:
-    """Writer of a comparison: its page, or its picture alone, by the ending of the file (`kind_of`)."""
-    kind = kind_of(plot)
-    return atomic.text(page()) if kind == "html" else chart_file(figure(), kind)
 
 
 def page(comparison: Comparison) -> str:

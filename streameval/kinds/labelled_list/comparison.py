@@ -56,11 +56,6 @@ class SamplesComparison(SideBySide):
     differences: pa.Table = field(repr=False)
 
     @property
-    def table(self) -> pa.Table:
-        """The differences."""
-        return self.differences
-
-    @property
     def claim(self) -> str:
         """Say what the intervals promise."""
         return f"{claim_at(self.confidence)}: {self.drawn}"

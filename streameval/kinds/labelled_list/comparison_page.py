@@ -11,7 +11,7 @@ from typing import Any, cast
 from streameval.kinds import results_of
 from streameval.kinds.curve import comparison_page as of_curves
 from streameval.kinds.curve.comparison import Comparison
-from streameval.kinds.curve.comparison_page import difference_number, plot_writer
+from streameval.kinds.curve.comparison_page import difference_number, write_comparison
 from streameval.kinds.labelled_list.comparison import (
     SamplesComparison,
     compared_samples,
@@ -50,12 +50,8 @@ def compare(paths: Sequence[Path], confidence: float) -> SamplesComparison | Com
 
 def save(comparison: SamplesComparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
     """Write the table into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
-    files: dict[Path, atomic.Writer] = {}
-    if out is not None:
-        files[out / "differences.parquet"] = atomic.parquet(comparison.differences, _facts(comparison))
-    if plot is not None:
-        files[plot] = plot_writer(plot, partial(page, comparison), partial(figure, comparison))
-    atomic.write_out(files, existing)
+    pictures = partial(page, comparison), partial(figure, comparison)
+    write_comparison({"differences": comparison.differences}, _facts(comparison), pictures, out, plot, existing)
 
 
 def _facts(comparison: SamplesComparison) -> dict[str, Any]:
@@ -67,9 +63,10 @@ def describe(comparison: SamplesComparison) -> tuple[dict[str, Any], list[Paragr
     rows = comparison.differences.to_pylist()
     named = [f"{letter}: {folder}" for letter, folder in comparison.letters.items()]
     reasons = without_interval((_name(row), row) for row in _main(rows))
-    lines: list[Paragraph] = [*named, "", verdict(comparison), "", _table(comparison, _main(rows)), "",
+    sentence = verdict(comparison)
+    lines: list[Paragraph] = [*named, "", sentence, "", _table(comparison, _main(rows)), "",
                               meaning(comparison), *reasons]  # fmt: skip
-    return {**_facts(comparison), "verdict": verdict(comparison), "differences": rows}, lines
+    return {**_facts(comparison), "verdict": sentence, "differences": rows}, lines
 
 
 def meaning(comparison: SamplesComparison) -> str:

@@ -67,11 +67,6 @@ class RankingsComparison(SideBySide):
     confidence: float
     differences: pa.Table = field(repr=False)
 
-    @property
-    def table(self) -> pa.Table:
-        """The differences."""
-        return self.differences
-
 
 def compare_rankings(a: Path, b: Path, confidence: float) -> RankingsComparison:
     """Compare two results of many rankings; an `InputError` where they share no ranking or are not of one kind."""

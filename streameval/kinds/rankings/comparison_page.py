@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streameval.kinds.curve.comparison_page import COLOURS, difference_number, names, plot_writer, side_labels
+from streameval.kinds.curve.comparison_page import COLOURS, difference_number, names, side_labels, write_comparison
 from streameval.kinds.rankings.comparison import RankingsComparison, compare_rankings
 from streameval.kinds.side_by_side import two
 from streameval.metrics.intervals import claim_at
@@ -31,13 +31,9 @@ def compare(paths: Sequence[Path], confidence: float) -> RankingsComparison:
 
 def save(comparison: RankingsComparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
     """Write the table into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
-    files: dict[Path, atomic.Writer] = {}
-    if out is not None:
-        facts = {name: getattr(comparison, name) for name in _FACTS}
-        files[out / "differences.parquet"] = atomic.parquet(comparison.differences, facts)
-    if plot is not None:
-        files[plot] = plot_writer(plot, partial(page, comparison), partial(figure, comparison))
-    atomic.write_out(files, existing)
+    facts = {name: getattr(comparison, name) for name in _FACTS}
+    pictures = partial(page, comparison), partial(figure, comparison)
+    write_comparison({"differences": comparison.differences}, facts, pictures, out, plot, existing)
 
 
 def shared_sentence(comparison: RankingsComparison) -> str:
