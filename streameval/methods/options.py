@@ -9,6 +9,8 @@ from streameval.options import option
 ALPHA = "Half-width to plan for, relative to precision."
 BUDGET = "Labels to spend at most (where chance decides how many, nine times in ten), instead of --alpha."
 
+JUDGE_SAMPLE = "Ask a judge about this many items (select --export)."
+JUDGE_ACCURACY = "Share of items on which a judge is expected to be right."
 STAGES = (
     "Label in so many parts: bounds narrow whenever one is answered. 3:later: plan the first of 3, and `grow` adds "
     "labels for the others. adaptive: a quarter to a third first; `grow --rest` then adds what is needed."
@@ -24,8 +26,8 @@ class MethodOptions:
     min_precision: float | None = option(None, "Precision that the list is expected to keep (default 0.5).")
     budget: int | None = option(None, BUDGET)
     stages: int | str | None = option(None, STAGES)
-    judge_sample: int | None = option(None, "Ask a judge about this many items (select --export).")
-    judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
+    judge_sample: int | None = option(None, JUDGE_SAMPLE)
+    judge_accuracy: float | None = option(None, JUDGE_ACCURACY)
 
 
 SHARED = frozenset(option.name for option in fields(MethodOptions))

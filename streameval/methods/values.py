@@ -149,8 +149,7 @@ def _value_at(text: str, at: int) -> tuple[MethodValue, int]:
         parameters[key] = value
         if at == len(text) or text[at] not in ",)":
             raise _refused(text, at, "a comma or ) is missing")
-    after = re.compile(r"\s*").match(text, at + 1)
-    return MethodValue(name, parameters), after.end() if after else at + 1
+    return MethodValue(name, parameters), at + 1 + _blanks(text, at + 1)
 
 
 def _parameter_at(text: str, at: int, method: str) -> tuple[str, Any, int]:
@@ -192,5 +191,9 @@ def _written(value: Any) -> str:
 
 def _refused(text: str, at: int, what: str) -> InputError:
     """Say what is wrong in a text, and at which column."""
-    blanks = len(text[at:]) - len(text[at:].lstrip())
-    return InputError(f"{short(text, 100)}: {what} (at column {at + blanks + 1})", _EXAMPLE)
+    return InputError(f"{short(text, 100)}: {what} (at column {at + _blanks(text, at) + 1})", _EXAMPLE)
+
+
+def _blanks(text: str, at: int) -> int:
+    """Count the blanks from a place of a text on."""
+    return len(text[at:]) - len(text[at:].lstrip())

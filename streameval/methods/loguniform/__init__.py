@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streameval.errors import InputError
-from streameval.methods.options import BUDGET
+from streameval.methods.options import BUDGET, JUDGE_ACCURACY, JUDGE_SAMPLE
 from streameval.methods.stages import InStages
 from streameval.options import option
 
@@ -19,8 +19,8 @@ class LogUniformParameters(InStages):
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
 
     budget: int | None = option(None, BUDGET)
-    judge_sample: int | None = option(None, "Ask a judge about this many items (select --export).")
-    judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
+    judge_sample: int | None = option(None, JUDGE_SAMPLE)
+    judge_accuracy: float | None = option(None, JUDGE_ACCURACY)
 
     def __post_init__(self) -> None:
         """Check every parameter."""
