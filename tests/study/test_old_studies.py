@@ -4,10 +4,9 @@
 """
 
 import shutil
-import tarfile
 
 import pytest
-from places import RECORDED
+from places import unpack
 
 import streameval
 from streameval.cli import run
@@ -19,10 +18,7 @@ EXACT = ("labelled_list", "rankings")
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("old")
-    with tarfile.open(RECORDED / "studies-0.1.0.tar.xz") as studies:
-        studies.extractall(folder, filter="data")
-    return folder
+    return unpack("studies-0.1.0.tar.xz", tmp_path_factory.mktemp("old"))
 
 
 @pytest.fixture

@@ -6,13 +6,12 @@ labels, a round or a stage.
 
 import shlex
 import shutil
-import tarfile
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from places import RECORDED
+from places import unpack
 
 import streameval
 from streameval.cli import run
@@ -43,10 +42,7 @@ COMMANDS = {  # recorded studies, and the commands that planned them
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("recorded")
-    with tarfile.open(RECORDED / "studies-0.2.0.tar.xz") as studies:
-        studies.extractall(folder, filter="data")
-    return folder
+    return unpack("studies-0.2.0.tar.xz", tmp_path_factory.mktemp("recorded"))
 
 
 @pytest.fixture

@@ -3,12 +3,11 @@
 `recorded/comparisons-0.2.0.tar.xz` holds one of each, evaluated, without report.html and study.duckdb, and their list.
 """
 
-import tarfile
 from pathlib import Path
 
 import pytest
 from gain_questions import gain_questions
-from places import RECORDED
+from places import unpack
 
 import streameval
 from streameval.cli import run
@@ -24,8 +23,7 @@ VERBS = ["show {}", "evaluate {}", "evaluate {} --dry-run", "check {} gain@100>0
 def then(tmp_path, monkeypatch):
     """A folder with the studies, which is the current one."""
     monkeypatch.chdir(tmp_path)
-    with tarfile.open(RECORDED / "comparisons-0.2.0.tar.xz") as studies:
-        studies.extractall(tmp_path, filter="data")
+    unpack("comparisons-0.2.0.tar.xz", tmp_path)
 
 
 @pytest.mark.parametrize("study", STUDIES)
