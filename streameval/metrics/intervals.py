@@ -100,9 +100,12 @@ class SampleInterval:
 
     def as_dict(self) -> dict[str, float | str | None]:
         """Give it under the names of columns; null where there is none."""
-        numbers = {"standard_error": self.standard_error, "low": self.low, "high": self.high}
-        return {**{name: None if math.isnan(value) else value for name, value in numbers.items()},
-                "no_interval": self.reason}  # fmt: skip
+        return as_columns(self.reason, standard_error=self.standard_error, low=self.low, high=self.high)
+
+
+def as_columns(reason: str | None, **numbers: float) -> dict[str, float | str | None]:
+    """Give numbers of an interval by their columns, null for NaN, and why there is none."""
+    return {**{name: None if math.isnan(value) else value for name, value in numbers.items()}, "no_interval": reason}
 
 
 def claim_at(confidence: float = CONFIDENCE) -> str:
@@ -133,9 +136,10 @@ def ends_of(
         rare: See `Derived.rare`.
         scale, ends: See `Derived`.
     """
-    low, high = _SCALES[scale](value, reach)
+    on_scale, whole = _SCALES[scale]
+    low, high = on_scale(value, reach)
     few = {end for end, draws in rare if draws < _FEW}
-    least, most = ends or _ENDS[scale]
+    least, most = ends or whole
     return least if "low" in few else low, most if "high" in few else high
 
 
@@ -228,14 +232,12 @@ def _plain(value: float, reach: float) -> tuple[float, float]:
     return max(0.0, value - reach), value + reach
 
 
-_SCALES: Mapping[str, Callable[[float, float], tuple[float, float]]] = {
-    "logit": _logit,
-    "atanh": _atanh,
-    "plain": _plain,
+# by name: the ends of an interval by its value and reach, and the least and most that a metric can be
+_SCALES: Mapping[str, tuple[Callable[[float, float], tuple[float, float]], tuple[float, float]]] = {
+    "logit": (_logit, (0.0, 1.0)),
+    "atanh": (_atanh, (-1.0, 1.0)),
+    "plain": (_plain, (0.0, math.inf)),
 }
-
-
-_ENDS = {"logit": (0.0, 1.0), "atanh": (-1.0, 1.0), "plain": (0.0, math.inf)}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streameval.metrics.incomplete_beta import incomplete_beta
-from streameval.metrics.intervals import equal_bins, freedom_of, spread
+from streameval.metrics.intervals import as_columns, equal_bins, freedom_of, spread
 from streameval.typing import FloatArray
 
 _ROUNDING = 1e-12
@@ -56,9 +56,8 @@ class PairedDifference:
 
     def as_dict(self) -> dict[str, float | str | None]:
         """Give its interval under the names of columns; null where there is none."""
-        numbers = {"standard_error": self.standard_error, "low": self.low, "high": self.high, "p_value": self.p_value}
-        return {**{name: None if math.isnan(value) else value for name, value in numbers.items()},
-                "no_interval": self.reason}  # fmt: skip
+        return as_columns(self.reason, standard_error=self.standard_error, low=self.low, high=self.high,
+                          p_value=self.p_value)  # fmt: skip
 
 
 def paired_difference(
