@@ -142,7 +142,7 @@ def test_a_forecast_of_labels_that_decide_names_what_is_asked_besides(home, caps
 
 def test_every_answer_of_the_page_has_its_name_where_the_screen_is_narrow(made):
     page = (made("gates decided") / "report.html").read_text()
-    (answers,) = re.findall(r'<table class="stacked">(.*?)</table>', page)
+    answers, *_ = re.findall(r'<table class="stacked">(.*?)</table>', page)
     names = re.findall(r"<th scope=\"col\">(.*?)</th>", answers)[1:]
     assert names
     assert re.findall(r'<td data-name="(.*?)">', answers) == 2 * names

@@ -137,4 +137,4 @@ def test_too_few_rankings_for_an_interval_are_said_to_be(tmp_path):
     for name in "ab":
         table = {"query": query, "id": item, "label": (item < 4).astype(np.int8), "score": rng.normal(size=300)}
         streameval.exact(pa.table(table), per="query", key="id", score="score", out=tmp_path / name)
-    assert ": 30 rankings: too few, it takes 50." in repr(streameval.compare(tmp_path / "a", tmp_path / "b"))
+    assert "has an interval: only 30 rankings; it takes 50." in repr(streameval.compare(tmp_path / "a", tmp_path / "b"))
