@@ -15,7 +15,7 @@ from streameval.types import TRUTH, Claim
 TIES = (
     "Items with the same score have no order. Average precision, AUC, F and the break-even point count them as one "
     "step, as scikit-learn does. All other values are means over their orders. The worst and the best order stand "
-    "beside each value; a value that counts them as one step may lie outside these."
+    "beside each value. A value that counts them as one step may lie outside these."
 )
 
 

@@ -249,9 +249,9 @@ def test_it_is_said_which_labels_an_estimate_is_of(begun, capsys):
     (row,), account = found.tables["answers"].to_pylist(), found.summary["account"]
     more = account["labelled"] - row["labels"]
     said = (
-        f"{row['labels']} labels decided it. The estimate is of {account['labelled']} ({account['positive']} positive)"
+        f"{row['labels']} labels decided it. The estimate uses {account['labelled']} ({account['positive']} positive)"
     )
-    assert f"{said}, with the {more} that came after." in told(capsys, "evaluate", "q")
+    assert f"{said}, also the {more} that came after." in told(capsys, "evaluate", "q")
     assert row["estimate"] == pytest.approx(account["positive"] / account["labelled"])
     assert "decided it" not in told(capsys, "evaluate", str(begun("gate open", "open")))
 

@@ -123,7 +123,7 @@ def test_the_report_leaves_out_counts_that_are_zero(evaluated):
 
 def test_the_normal_interval_of_rankings_that_are_alike_has_no_width(evaluated, capsys):
     page = evaluated()[0]
-    said = "It misses far more often than it says where nearly all rankings are 0 or nearly all are 1, and its width"
+    said = "It misses far more often than it says where nearly all rankings are 0 or nearly all are 1. Its width"
     assert said in page
     assert said in " ".join(capsys.readouterr().out.split())
     for row in pq.read_table("study/metrics.parquet").to_pylist():
