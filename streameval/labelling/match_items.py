@@ -269,7 +269,7 @@ def _by_items(
 ) -> Join:
     if selection is None:
         raise InputError(
-            f"{name}: labels come with '{columns.keys[0]}', which the study's selection does not have",
+            f"{name}: labels are joined by '{columns.keys[0]}', and no items of this study were selected yet",
             "run `streameval select` first",
         )
     schema = with_fields(selection.schema)

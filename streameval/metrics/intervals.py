@@ -181,7 +181,7 @@ def refusal(derived: Derived) -> str | None:
     for name, counts in derived.counts.items():
         if (bins := _bins(counts)) < _LEAST_BINS:
             have = "" if name == "a row" else f" {'has' if bins == 1 else 'have'} {name}"
-            return f"{number_of(bins, 'draw')}{have}: too few, it takes {_LEAST_BINS}"
+            return f"only {number_of(bins, 'draw')}{have}; it takes {_LEAST_BINS}"
         if (alike := equal_bins(counts)) < _LEAST_EQUAL:
             return f"{_OUTWEIGHED}: those with {name} weigh as much as {alike:.0f} equal ones"
     if derived.items is not None and unevenness(derived.items) > _MOST_UNEVEN:
@@ -194,7 +194,7 @@ def refusal(derived: Derived) -> str | None:
     if not equal:
         return _NOTHING_VARIES
     if derived.above is not None and derived.above[1] < _LEAST_ABOVE:
-        return "nearly all draws above the cutoff say the same"
+        return "nearly all draws above the cutoff have the same label"
     return "too near 0 or 1 for so few draws" if any(draws < _LEAST_AWAY for _, draws in derived.rare()) else None
 
 

@@ -23,7 +23,7 @@ def mean_interval(total: float, squares: float, count: int) -> SampleInterval:
         count: How many values there are, those that add nothing included.
     """
     if count < _LEAST:
-        return SampleInterval(reason=f"{number_of(count, 'ranking')}: too few, it takes {_LEAST}")
+        return SampleInterval(reason=f"only {number_of(count, 'ranking')}; it takes {_LEAST}")
     mean = total / count
     if total == squares and total == round(total):  # each is 0 or 1, and so their number is exact
         low, high = clopper_pearson(round(total), count, CONFIDENCE)
@@ -46,5 +46,5 @@ def mean_difference(pairs: FloatArray, mean: float, confidence: float) -> Paired
         mean: Of them.
     """
     if pairs.size < _LEAST:
-        return PairedDifference(mean, reason=f"{number_of(pairs.size, 'ranking')}: too few, it takes {_LEAST}")
+        return PairedDifference(mean, reason=f"only {number_of(pairs.size, 'ranking')}; it takes {_LEAST}")
     return paired_difference(mean, (pairs - mean) / pairs.size, pairs.size, confidence, OF_RANKINGS)

@@ -25,7 +25,7 @@ BINS_IN_USE = "bins"
 OF_NONE = "none is known for this metric"
 _OF_MISSES = "misses are counted without saying whose they are"
 _TIED = "tied items leave it open at this cutoff"
-_BEST = "the best of all cutoffs lies above what it has in the population: ask at a cutoff"
+_BEST = "the best of all cutoffs of a sample is too high on average: ask for F at a cutoff"
 _REASONS = {"max_f0.5": _BEST, "max_f1": _BEST, "max_f2": _BEST}
 _ONE_LESS = {"e_measure": "f1", "false_positive_rate": "specificity"}
 # successes and trials of what is a share of independent rows, above a cutoff that no sample has moved

@@ -266,7 +266,7 @@ def _refuse_unused(options: RankingOptions) -> None:
     """Refuse what describes the order of one ranking and would be passed over."""
     if options.key:
         raise InputError(f"--key ({', '.join(options.key)}) breaks ties of one ranking, and not of many",
-                         "leave it out: a hash of the place where they are stored orders tied items")  # fmt: skip
+                         "leave it out; tied items are ordered by a hash of where they are stored")  # fmt: skip
     if options.nan != "refuse":
         raise InputError(f"--nan is '{options.nan}', which is for one ranking: with many, every item needs a score",
                          "leave it out, and give such items the lowest score")  # fmt: skip

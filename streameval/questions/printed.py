@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from streameval.questions.cutoffs import Cutoff
@@ -110,8 +110,20 @@ def _side(value: float, wanted: float) -> int:
 def without_interval(shown: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
     """Say why some of what is shown has no interval, a line for each reason."""
     of_reason: dict[str, dict[str, None]] = {}
+    every = set()
     for name, row in shown:
+        every.add(name)
         if row.get("no_interval"):
             of_reason.setdefault(row["no_interval"], {})[name] = None
-    lines = [f"No interval of {', '.join(names)}: {reason}." for reason, names in of_reason.items()]
+    lines = [f"{_none_of(list(names), every)}: {reason}." for reason, names in of_reason.items()]
     return ["", *lines] if lines else []
+
+
+def _none_of(names: Sequence[str], every: Set[str]) -> str:
+    return "No metric has an interval" if len(names) == len(every) > 1 else f"No interval of {', '.join(names)}"
+
+
+def open_ends(shown: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Say what an end of an interval means that is an end of the scale, where some of what is shown has one."""
+    is_open = any(row.get("low") in (-1.0, 0.0) or row.get("high") == 1.0 for _, row in shown)
+    return ["An end at 0 or 1: there are too few draws to bound it on that side."] if is_open else []

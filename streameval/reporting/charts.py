@@ -118,7 +118,8 @@ def difference_chart(rows: ChartRows, colours: Mapping[str, str], title: str) ->
     y = {"field": "metric", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 300}}
     colour = {"field": "higher", "type": "nominal", "title": "higher", "legend": {"orient": "top", "labelLimit": 300},
               "scale": {"domain": [*colours], "range": [*colours.values()]}}  # fmt: skip
-    span = {"y": y, "color": colour, "x": number("low", title=title), "x2": {"field": "high"}}
+    x = number("low", title=title, axis={"tickCount": 6, "labelFlush": False})
+    span = {"y": y, "color": colour, "x": x, "x2": {"field": "high"}}
     point = {"y": y, "color": colour, "x": number("difference")}
     zero = {"data": {"values": [{}]}, "mark": {"type": "rule", "color": "#111"}, "encoding": {"x": {"datum": 0}}}
     return {"data": {"values": rows}, "width": 640,
@@ -194,9 +195,38 @@ def share_chart(rows: ChartRows, last: int) -> Spec:
     }
 
 
+def calibration_chart(rows: ChartRows) -> Spec:
+    """Draw a reliability diagram: shares of positives by mean score, with the diagonal; several studies in colours.
+
+    Args:
+        rows: `study`, `mean_score`, `share`, `items`, and `share_low`, `share_high` where there is an interval.
+    """
+    names, unit = _studies(rows), {"scale": {"domain": [0, 1]}}
+    x = number("mean_score", title="mean score", axis={"tickCount": 6}, **unit)
+    sides = [number(name, format=".4f") for name in ("mean_score", "share", "share_low", "share_high")]
+    shared = {"x": x, "tooltip": [number("items", format=","), *sides], **_color(names)}
+    size = number("items", scale={"type": "sqrt", "range": [20, 300]}, legend=None)
+    ends = {"y": number("share_low"), "y2": {"field": "share_high"}}
+    diagonal = {"x": {"datum": 0}, "y": {"datum": 0}, "x2": {"datum": 1}, "y2": {"datum": 1}}
+    return {
+        "data": {"values": rows},
+        "width": "container",
+        "height": 360,
+        "layer": [
+            {"data": {"values": [{}]}, "encoding": diagonal,
+             "mark": {"type": "rule", "color": GREY, "strokeDash": [4, 4]}},
+            {"transform": [{"filter": "isValid(datum.share_low)"}], "encoding": shared | ends,
+             "mark": _mark("rule", POINTS, names, strokeWidth=1.5)},
+            {"encoding": shared | {"y": number("share", title="share of positives", **unit), "size": size},
+             "mark": _mark("point", POINTS, names, filled=True, opacity=1)},
+        ],
+    }  # fmt: skip
+
+
 def spec(chart: Spec) -> Spec:
     """Return what the page's scripts draw."""
-    config = {"view": {"stroke": None}, "axis": {"labelFontSize": 12, "titleFontSize": 12}, "aria": False}
+    config = {"view": {"stroke": None}, "axis": {"labelFontSize": 12, "titleFontSize": 12},
+              "legend": {"labelFontSize": 12}, "aria": False}  # fmt: skip
     return {"$schema": _SCHEMA, **chart, "background": "transparent", "config": config}
 
 

@@ -15,7 +15,8 @@ from streameval.reporting.text import Columns
 from streameval.study.results import Result
 from streameval.text import escape, short
 
-STACKED = "stacked"
+STACKED, ITEMS = "stacked", "items"
+_ACCOUNT = {"unplanned": "rows not planned", "of_no_item": "rows of no item"}
 _ALWAYS = ("planned", "labelled")  # counts that are shown even where they are 0
 _LONGEST = 120  # characters of what people were asked
 
@@ -149,10 +150,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "",
     """Write rows of text; the first cell of a row names it.
 
     Args:
-        kind: Class of the style; on a narrow screen the cells of a `STACKED` table have their names, one below another.
+        kind: Class of the style; on a narrow screen the cells of `STACKED` and `ITEMS` have their names beside them.
     """
     cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    names = {at: f' data-name="{escape(name)}"' for at, name in enumerate(head) if kind == STACKED}
+    names = {at: f' data-name="{escape(name)}"' for at, name in enumerate(head) if kind in (STACKED, ITEMS)}
     lines = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'
         f"{''.join(f'<td{names.get(at, str())}>{escape(cell)}</td>' for at, cell in enumerate(row[1:], 1))}</tr>"
@@ -168,26 +169,34 @@ def labels(summary: Mapping[str, Any]) -> Section:
     counts, pace = summary["account"], summary.get("pace", {})
     hourly, hours = pace.get("people", {}), pace.get("hours", {})
     question = paragraph(f"Asked: {summary['asked']}") if summary.get("asked") else ""
-    rows = [[key.replace("_", " "), f"{value:,}"] for key, value in counts.items() if value or key in _ALWAYS]
+    rows = [[_ACCOUNT.get(key, key.replace("_", " ")), f"{value:,}"]
+            for key, value in counts.items() if value or key in _ALWAYS]  # fmt: skip
     annotators = summary.get("agreement", {}).get("annotators", {})
-    people = [(name or "(nobody named)", f"{annotator['votes']:,}", f"{annotator['skips']:,}",
+    annotators = {} if list(annotators) == [""] else annotators
+    people = [(name or "(no name)", f"{annotator['votes']:,}", f"{annotator['skips']:,}",
                duration(hours[name]) if name in hours else "–", f"{hourly[name]:,.0f}" if name in hourly else "–",
                "–" if annotator["percent"] is None else f"{annotator['percent']:.1%}")
               for name, annotator in annotators.items()]  # fmt: skip
-    head = ("annotator", "votes", "skips", "worked", "an hour", "agrees")
-    who = table(head, people, label="Annotators") if people else ""
+    head = ("annotator", "votes", "skips", "worked", "votes an hour", "agrees")
+    who = table(head, people, STACKED, "Annotators") if people else ""
     twice = "".join(map(paragraph, agreement_lines(summary) if "agreement" in summary else []))
     return Section("Labels", figure=question + who + twice, table=Columns(("labels", "number"), rows), label="Labels")
 
 
 def provenance(facts: Mapping[str, object], more: str = "") -> Section:
-    """Say what results were made from, by names; what is None is left out.
+    """Say what results were made from, by names; what is None or an empty list is left out.
 
     Args:
         more: HTML that comes before.
     """
-    rows = [[name, str(value)] for name, value in facts.items() if value is not None]
+    rows = [[name.replace("_", " "), _fact(value)] for name, value in facts.items() if value not in (None, [], ())]
     return Section("Provenance", figure=more, table=Columns(("", ""), rows), kind="facts", label="Provenance")
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _origin(summary: Mapping[str, Any]) -> dict[str, object]:

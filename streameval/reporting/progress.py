@@ -91,7 +91,7 @@ def _annotators(state: LabellingProgress) -> list[Paragraph]:
         return []
     pace, hours = state.pace["people"], state.pace["hours"]
     cells = [
-        [name or "(nobody named)", f"{counts['votes']:,}", f"{counts['skips']:,}",
+        [name or "(no name)", f"{counts['votes']:,}", f"{counts['skips']:,}",
          duration(hours[name]) if name in hours else "–", f"{pace[name]:,.0f}" if name in pace else "–",
          _percent(counts["percent"]),
          _share_text(counts, "repeats_equal", "repeats"), _share_text(counts, "controls_right", "controls")]

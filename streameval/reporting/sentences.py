@@ -15,8 +15,11 @@ from streameval.types import TRUTH, Claim
 TIES = (
     "Items with the same score have no order. Average precision, AUC, F and the break-even point count them as one "
     "step, as scikit-learn does. All other values are means over their orders. The worst and the best order stand "
-    "beside each value; a value that counts them as one step may lie outside these."
+    "beside each value. A value that counts them as one step may lie outside these."
 )
+
+
+_TIED_PAGE = "Of items with the same score, lower and upper are the worst and the best order."
 
 
 def verdict(evaluation: Evaluation) -> str:
@@ -44,7 +47,7 @@ def misses_sentence(misses: int) -> str:
 
 def _missing(account: Mapping[str, int]) -> str:
     words = unlabelled_words(account)
-    return f"; the others: {words}" if words else ""
+    return f"; {words}" if words else ""
 
 
 def estimate_sentence(basis: Basis) -> str:
@@ -65,26 +68,23 @@ def _about_others(claim: Claim) -> str:
 def page_verdict(evaluation: Evaluation) -> str:
     """Two sentences: what is proven; at what cost, with which probability and under which assumption."""
     claim, account, curve = evaluation.curve.claim, evaluation.summary["account"], evaluation.curve
-    labels = f"{number_of(account['labelled'], 'label')} of {number_of(curve.n_items, 'item')}{_missing(account)}"
+    words = unlabelled_words(account)
+    labels = f"{number_of(account['labelled'], 'label')}{words and f' ({words})'}"
     if claim.coverage == "exact":
-        tied = evaluation.summary.get("ties") == "open"
-        order = ", up to the order of items with the same score (lower and upper are the worst and the best)"
-        ties = order if tied else ""
-        sentence = f"Every item is labelled, so every number here is exact{_about_others(claim)}{ties}{claim.if_right}."
-        about = " ".join(filter(None, [claim.caution, of_population(evaluation.summary)]))
-        return f"{sentence} That took {labels}. {about}".rstrip()
+        sentence = f"Every item is labelled, so every number here is exact{_about_others(claim)}{claim.if_right}."
+        ties = _TIED_PAGE if evaluation.summary.get("ties") == "open" else ""
+        return " ".join(filter(None, [sentence, ties, claim.caution, of_population(evaluation.summary)]))
     if not curve.proves:
         return f"Nothing is proven. {_first(evaluation)} The curve from {labels} is a picture, and bounds nothing."
     low, _, high = curve.precision_at(curve.n_items)
-    return (
-        f"{_proven_cutoff(evaluation)} The precision of all {curve.n_items:,} items lies between {low:.1%} and "
-        f"{high:.1%}. That took {labels}. {claim.promise} {claim.caution}".rstrip()
-    )
+    whole = f"The precision of all {curve.n_items:,} items lies between {low:.1%} and {high:.1%}."
+    return " ".join(filter(None, [_proven_cutoff(evaluation), whole, f"This took {labels}.", claim.promise,
+                                  claim.caution]))  # fmt: skip
 
 
 def of_population(summary: Mapping[str, Any]) -> str:
     """Say of a sample that intervals, and not what is exact, are about what it was drawn from; else empty."""
-    text = "This is about the list itself; low and high are about what it was drawn from."
+    text = "These numbers are about the list itself; low and high are about the population that it was drawn from."
     return text if "sample" in summary else ""
 
 
@@ -93,11 +93,16 @@ def _first(evaluation: Evaluation) -> str:
 
 
 def _proven_cutoff(evaluation: Evaluation) -> str:
-    """The highest precision of a ladder that is proven for a hundredth of the list, else for any rank."""
+    """The highest precision of a ladder that is proven for a hundredth of the list, else for any rank.
+
+    Empty where that is the whole list, whose bounds follow.
+    """
     curve = evaluation.curve
     share, rank = proven_share(curve)
     if not rank:
         return f"No cutoff is proven to have a precision of even 10%{_by_method(curve.claim)}."
+    if rank == curve.n_items and curve.claim.coverage != "conditional":
+        return ""
     first = f"he precision of the first {rank:,} items is"
     precise = f"at least {float(share):.0%}{_by_method(curve.claim)}."
     if curve.claim.coverage == "conditional":

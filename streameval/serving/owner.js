@@ -19,7 +19,7 @@ function row(one) {
   if (one.link) {
     const link = document.createElement("a");
     link.href = one.link;
-    link.textContent = "to send";
+    link.textContent = "page of " + one.name;
     made.lastChild.append(link);
   }
   return made;

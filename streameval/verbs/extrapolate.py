@@ -94,7 +94,7 @@ def extrapolate(
 def _basis_and_recall(given: Sequence[Any]) -> tuple[Sequence[Any], float]:
     """From what to extrapolate, and to which recall."""
     if len(given) < 2:
-        raise InputError("it is not said from what to extrapolate, and to what", _FORM)
+        raise InputError("extrapolate needs a start and a target", _FORM)
     wanted = Question.of(given[-1])
     to = _recall_of(wanted)
     if to is None or wanted != wanted.measure:

@@ -86,7 +86,7 @@ def judge(
     several = isinstance(answers, Sequence) and not isinstance(answers, str)
     sources = list(answers) if several else [answers]
     if (command is None) == (not sources):
-        raise InputError("a judge's answers are files, or those of a program", "name files, or --command, and not both")
+        raise InputError("judge takes answers from files or from a program", "name files or --command, and not both")
     plan = folder.plan()
     _refuse_no_sample(folder, plan)
     if command is None:

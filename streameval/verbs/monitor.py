@@ -179,7 +179,7 @@ def _begun(first: str, watched: Mapping[str, Any]) -> History:
     Study(Path(first)).plan()  # says where there is no study
     history = kind.watched.HISTORY
     if watched["measure"] is None:
-        raise InputError("nothing to watch was named", history.form)
+        raise InputError("monitor needs a measure to watch", history.form)
     confidence = {} if watched["confidence"] is None else {"confidence": watched["confidence"]}
     return history.begun(Settings(history.watched_text(watched["measure"]), **confidence, kind=kind.name))
 

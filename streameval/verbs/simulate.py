@@ -140,7 +140,7 @@ def printed(simulation: SimulationResult, plot: Path | None, **_: Any) -> Printe
 
 _NOTES = (
     "half-width: where it is widest, relative to precision, in the median draw.",
-    "held: draws whose bounds held the truth at every rank. promised: the probability that a method states of that.",
+    "held: draws whose bounds held the truth at every rank. promised: its probability, as the method states it.",
     "inside: share of cutoffs beyond the labelled head where the truth was inside (paula by A.2: inside its bracket).",
 )
 

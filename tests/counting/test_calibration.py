@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from report_charts import charts_of
 
 import streameval
 from streameval.cli import run
@@ -146,7 +147,7 @@ def test_an_infinite_log_loss_is_null_and_the_reason_is_said(score, label, tmp_p
     row = values_of(streameval.exact(table, score="score", out=tmp_path / "out"))
     assert row["log_loss"]["estimate"] is None
     assert row["brier"]["estimate"] == pytest.approx((1 + 0.25 + 0.0625) / 3)
-    assert "1 item with a score of 0 or 1 and the other label would make it infinite" in repr(
+    assert "The log loss is infinite: 1 item has a score of 0 or 1 and the other label." in repr(
         streameval.show(tmp_path / "out", "calibration")
     )
 
@@ -184,3 +185,35 @@ def test_a_terminal_a_page_and_sql_show_it(tmp_path, capsys):
     assert "Calibration" in (tmp_path / "out" / "report.html").read_text()
     assert run(["sql", out, "select sum(items) as n from calibration"]) == 0
     assert "900" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """Results of rows that were drawn, of a whole list, and of scores that are no probabilities."""
+    folder, table = tmp_path_factory.mktemp("shown"), probabilities()
+    streameval.exact(table, score="score", sample_of="rows", out=folder / "drawn")
+    streameval.exact(table, score="score", out=folder / "whole")
+    large = table.set_column(1, "score", pa.array(table["score"].to_numpy() + 1))
+    streameval.exact(large, score="score", out=folder / "large")
+    return folder
+
+
+@pytest.mark.parametrize(("name", "with_intervals"), [("drawn", True), ("whole", False)])
+def test_a_page_draws_the_shares_by_mean_score(name, with_intervals, shown):
+    rows = pq.read_table(shown / name / "calibration.parquet").to_pylist()
+    points = drawn_charts(shown / name)["calibration"]["data"]["values"]
+    assert [point["share"] for point in points] == [row["share"] for row in rows]
+    assert [point["mean_score"] for point in points] == [row["mean_score"] for row in rows]
+    assert all(("share_low" in point) == with_intervals for point in points)
+
+
+def test_several_lists_share_a_picture_and_scores_that_are_no_probabilities_have_none(shown, tmp_path):
+    assert "calibration" not in drawn_charts(shown / "large")
+    both, *_ = streameval.report(shown / "whole", shown / "large", out=tmp_path / "both.html", plot=tmp_path / "charts")
+    assert {point["study"] for point in charts_of(both.read_text())["calibration"]["data"]["values"]} == {"whole"}
+    assert "Only whole has it." in both.read_text()
+    assert (tmp_path / "charts" / "calibration.svg").read_text().startswith("<svg")
+
+
+def drawn_charts(folder):
+    return charts_of((folder / "report.html").read_text())

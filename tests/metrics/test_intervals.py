@@ -68,14 +68,14 @@ HEAVY = np.where(np.arange(BINS) == 0, 2_000, 10) * (np.arange(BINS) < 100)
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (derived(bins=49), "49 draws have a positive: too few, it takes 50"),
+        (derived(bins=49), "only 49 draws have a positive; it takes 50"),
         (derived(counts={"a positive": HEAVY}), OUTWEIGHED),
         (derived(0.97, bins=100), "too near 0 or 1 for so few draws"),
         (derived(0.03, bins=100), "too near 0 or 1 for so few draws"),
         (derived(1.0), "it is 0 or 1 in this sample"),
         (derived(0.0), "it is 0 or 1 in this sample"),
         (derived(math.nan), "it is undefined"),
-        (derived(above=("high", 9.0)), "nearly all draws above the cutoff say the same"),
+        (derived(above=("high", 9.0)), "nearly all draws above the cutoff have the same label"),
     ],
 )
 def test_there_is_no_interval_where_few_draws_decide(given, reason):

@@ -32,7 +32,7 @@ def test_shares_have_the_interval_of_clopper_and_pearson():
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        (np.full(49, 0.5), "49 rankings: too few, it takes 50"),
+        (np.full(49, 0.5), "only 49 rankings; it takes 50"),
         (np.full(60, 0.99), "too near 0 or 1 for so few rankings"),
         (np.full(60, 0.5), "all are alike"),
     ],
@@ -70,7 +70,7 @@ def test_a_difference_that_few_rankings_make_has_no_interval():
     pairs[:4] = 0.5
     assert mean_difference(pairs, float(pairs.mean()), 0.95).reason == "the two differ in too few draws"
     assert mean_difference(np.full(80, -0.1), -0.1, 0.95).reason == "the two differ in too few draws"
-    assert mean_difference(pairs[:40], 0.05, 0.95).reason == "40 rankings: too few, it takes 50"
+    assert mean_difference(pairs[:40], 0.05, 0.95).reason == "only 40 rankings; it takes 50"
     alike = mean_difference(np.zeros(80), 0.0, 0.95)
     assert (alike.low, alike.high, alike.p_value) == (0, 0, 1)
 

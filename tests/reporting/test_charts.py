@@ -1,9 +1,6 @@
 """Charts are Vega-Lite by its own schema; pictures are drawn of them, or it is said what draws them."""
 
-import base64
-import gzip
 import json
-import re
 import sys
 from functools import cache
 from importlib.metadata import version
@@ -14,6 +11,7 @@ import jsonschema
 import numpy as np
 import pyarrow as pa
 import pytest
+from report_charts import charts_of
 from suite_cases import LONG
 
 import streameval
@@ -49,11 +47,6 @@ def with_few_rows(part):
         return part
     few = {**part, "values": part["values"][:20]} if isinstance(part.get("values"), list) else part
     return {name: with_few_rows(inside) for name, inside in few.items()}
-
-
-def charts_of(page):
-    (packed,) = re.findall(r'const CHARTS = "(.*?)"', page)
-    return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 def test_what_is_no_vega_lite_is_refused():

@@ -44,7 +44,7 @@ def test_several_studies_have_one_title(catalogue, tmp_path):
     assert run(["report", *studies, "--out", str(out), "--title", "Old and new"]) == 0
     assert heading_of(text_of(out)) == "Old and new"
     assert run(["report", *studies, "--out", str(out), "--overwrite"]) == 0
-    assert heading_of(text_of(out)) == "2 studies of rankings"
+    assert heading_of(text_of(out)) == "Precision of curve-evaluated, uniform-evaluated"
 
 
 def test_a_title_is_no_blank(catalogue, tmp_path):

@@ -241,7 +241,7 @@ def test_a_study_extrapolates_with_bounds(ranking, tmp_path, capsys):
         ("precision@recall:0.8=0.6 prevalence=0.03 precision@100", "what is wanted is a precision at a recall"),
         ("precision@100=0.6 prevalence=0.03 precision@recall:0.5", "precision@100=0.6: not a study, nor what was"),
         ("precision@recall:0.8=much prevalence=0.03 precision@recall:0.5", "nor what was measured"),
-        ("precision@recall:0.75", "not said from what to extrapolate"),
+        ("precision@recall:0.75", "needs a start and a target"),
         ("precision@recall:0.8=0.6 prevalence=0.03 precision@recall:0.5 --items 0", "items is 0"),
         ("precision@recall:0.8=0.6 prevalence=0.03 precision@recall:0.5 --at 3", "at names cutoffs of a study"),
     ],

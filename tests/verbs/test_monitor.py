@@ -209,7 +209,7 @@ def test_what_does_not_belong_in_a_history_is_one_line(days, catalogue, tmp_path
         ([str(second), "precision@score:high"], "score is 'high', not a number"),
         ([str(second), "precision@601"], "rank 601 is outside 1..600"),
         ([str(second), "precision@9, score:0.5"], "has several cutoffs"),
-        ([str(second)], "nothing to watch was named"),
+        ([str(second)], "monitor needs a measure to watch"),
         ([str(second), str(first), "precision@9"], "is of 2026-01-01, and the history has 2026-01-02"),
         ([str(never), "precision@9"], "no results yet"),
         ([str(second), "precision@9 >= 2"], "what is to be kept is a precision in (0, 1]"),

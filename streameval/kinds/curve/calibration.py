@@ -24,6 +24,7 @@ _SCHEMA = pa.schema({
     "score_above": pa.float64(), "score_up_to": pa.float64(), "items": pa.int64(), "positives": pa.int64(),
     "mean_score": pa.float64(), "share": pa.float64(), "share_low": pa.float64(), "share_high": pa.float64(),
 })  # fmt: skip
+_DRAWN = ("items", "mean_score", "share", "share_low", "share_high")
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,23 +56,32 @@ class Calibration(ShowsItself, Tabular):
         with_ends = self.sample == ROWS
         sides = ["mean_score", "share", *(["share_low", "share_high"] if with_ends else [])]
         rows = [[f"{row['score_above']:g} to {row['score_up_to']:g}", f"{row['items']:,}", f"{row['positives']:,}",
-                 *("-" if row[side] is None else f"{row[side]:.6g}" for side in sides)]
+                 *("-" if row[side] is None else f"{row[side]:.4g}" for side in sides)]
                 for row in self.table.to_pylist()]  # fmt: skip
         head = ["score", "items", "positives", *(side.replace("_", " ") for side in sides)]
         return Columns(head, rows)
 
     @property
+    def points(self) -> list[dict[str, Any]]:
+        """Give the tenths that have items, as a chart draws them; with an interval where there is one."""
+        rows = [row for row in self.table.to_pylist() if row["items"]]
+        return [{name: row[name] for name in _DRAWN if row[name] is not None} for row in rows]
+
+    @property
     def remarks(self) -> list[str]:
         """Say what else there is to know."""
-        remarks = [f"Expected calibration error: {self.error:.6g}, an estimate without an interval."]
+        remarks = [f"Expected calibration error: {self.error:.4g}, an estimate without an interval."]
         if self.sample == ROWS:
-            remarks.append(f"From share low to share high: {100 * CONFIDENCE:g} % by Clopper and Pearson, each by "
-                           "itself, if these are independent draws: each row.")  # fmt: skip
+            remarks.append(f"From share low to share high is an interval of {100 * CONFIDENCE:g} % by Clopper and "
+                           "Pearson, each by itself, if the rows are independent draws.")  # fmt: skip
         elif self.sample is not None:
-            remarks.append(f"Shares have no intervals: rows of one {' and '.join(self.sample)} are not independent.")
+            remarks.append(
+                f"Shares have no intervals, since rows of one {' and '.join(self.sample)} are not independent."
+            )
         if self.infinite:
-            items = f"{number_of(self.infinite, 'item')} with a score of 0 or 1 and the other label"
-            remarks.append(f"There is no log loss: {items} would make it infinite.")
+            have = "has" if self.infinite == 1 else "have"
+            items = f"{number_of(self.infinite, 'item')} {have} a score of 0 or 1 and the other label"
+            remarks.append(f"The log loss is infinite: {items}.")
         return remarks
 
     def facts(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from streameval.kinds.curve.page import metric_name
 from streameval.kinds.side_by_side import two
 from streameval.questions.printed import measure_of
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis, spec, still
-from streameval.reporting.layout import Section, document, fold, highlight, soft, table
+from streameval.reporting.layout import STACKED, Section, document, fold, highlight, soft, table
 from streameval.reporting.sentences import estimate_sentence
 from streameval.reporting.simulation import kind_of
 from streameval.reporting.text import Columns, Paragraph
@@ -150,7 +150,7 @@ def page(comparison: Comparison) -> str:
     about = "Share of positives among the first k items."
     label = escape(f"Chart: precision by rank of {both[0]} and {both[1]}. {about}")
     command = f"streameval report {shlex.join([comparison.a.name, comparison.b.name])} --out curves.html"
-    picture = f"<div class='chart' role='img' aria-label='{label}'>{drawn}</div>"
+    picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
     lead = [
         *map(soft, sides(comparison)),
         highlight(verdict(comparison)),
@@ -158,7 +158,7 @@ def page(comparison: Comparison) -> str:
     ]
     return document(f"streameval: {title}", title, lead, [
         Section("Precision by rank", f"{about} {claim_sentence(comparison)}", picture),
-        Section("Differences", table=Columns(head, main), label="Differences"),
+        Section("Differences", table=Columns(head, main), kind=STACKED, label="Differences"),
         fold("All differences", table(head, every, label="All differences")),
     ])  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from streameval.kinds.curve.says import counted_misses
 from streameval.labelling.unlabelled import unlabelled_words
 from streameval.methods.values import MethodValue, value_of
 from streameval.metrics import headlines
-from streameval.questions.printed import UNKNOWN
+from streameval.questions.printed import UNKNOWN, open_ends, without_interval
 from streameval.reporting import chart_rows
 from streameval.reporting.chart_rows import ChartRows
 from streameval.reporting.charts import (
@@ -24,6 +24,7 @@ from streameval.reporting.charts import (
     Spec,
     band_chart,
     bar_chart,
+    calibration_chart,
     page_script,
     rank_axis,
     share_chart,
@@ -32,6 +33,8 @@ from streameval.reporting.charts import (
     with_pick,
 )
 from streameval.reporting.layout import (
+    ITEMS,
+    STACKED,
     Section,
     document,
     fold,
@@ -45,7 +48,7 @@ from streameval.reporting.layout import (
     table,
 )
 from streameval.reporting.next_step import after_curve
-from streameval.reporting.sentences import TIES, estimate_sentence, half_width_sentence, page_verdict
+from streameval.reporting.sentences import TIES, estimate_sentence, half_width_sentence, page_verdict, remarks
 from streameval.reporting.text import NOTHING, Columns
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
@@ -61,15 +64,19 @@ _OVERALL = (
 _NAMES = {
     "roc_auc": "ROC AUC", "pr_area interpolated": "area under the precision-recall curve", "max_f1": "best F1",
     "average_precision positives": "average precision", "breakeven": "break-even point", "r_precision": "R-precision",
-    "reciprocal_rank": "reciprocal rank of the first positive",
+    "brier": "Brier score", "reciprocal_rank": "reciprocal rank of the first positive",
     "rank_at_precision 0.9": "deepest rank with precision 0.9", "rank_at_recall 0.9": "first rank with recall 0.9",
 }  # fmt: skip
 _SIDES = ("lower", "estimate", "upper")
-_OF_SAMPLES = ("standard_error", "low", "high", "no_interval")
+_OF_SAMPLES = ("standard_error", "low", "high")
 _EACH = 20  # items of a kind
 _MOST_SMALL = 30  # slices that are drawn; all of them are in the page's table
 _LONG = 300  # characters of an item's column
 _HOME = "streameval.kinds.curve"  # where the picker lies
+_CALIBRATION_CAPTION = (
+    "Share of positives by mean score, for each tenth of the scores. On the dashed diagonal, the share is what the "
+    "score says. A larger point has more items; a line through it is its interval."
+)
 _PAIRED = ("recall", "roc", "yield", "local")
 _SCRIPT = """<script type="module">{bundle}
 {{const CHARTS = "{charts}";
@@ -123,7 +130,7 @@ def _page(shown: Sequence[ReportedStudy], title: str | None) -> str:
     several, drawn = len(shown) > 1, _figures(shown)
     small = [] if several else _slice_figures(shown[0])
     packed = pack_all({study.name: study.evaluation.curve for study in shown})
-    plain = f"{len(shown)} studies of rankings" if several else f"Precision of {shown[0].name}"
+    plain = f"Precision of {', '.join(study.name for study in shown)}"
     about = {"parameters": {}} if several else shown[0].evaluation.summary
     lead = [highlight(page_verdict(study.evaluation), study.name if several else "") for study in shown]
     lead += [soft(_subject(study, several)) for study in shown]
@@ -134,7 +141,7 @@ def _page(shown: Sequence[ReportedStudy], title: str | None) -> str:
         Section(figure=f'<div class="pair">{pair}</div>'),
         *([_slices(shown[0], small)] if small else []),
         *_metrics(shown),
-        *(section for study in shown for section in _calibration(study)),
+        *_calibration(shown, drawn.get("calibration")),
         *([_chart(drawn["labels"])] if "labels" in drawn else []),
         *(section for study in shown for section in _next(study)),
         *(section for study in shown for section in _details(study, several)),
@@ -222,10 +229,12 @@ def _details(study: ReportedStudy, several: bool) -> Iterator[Section]:
     """Give what belongs to one study alone: width, findings, label account, items, provenance."""
     evaluation = study.evaluation
     sentences = [half_width_sentence(evaluation), estimate_sentence(evaluation.curve.basis)]
-    paragraphs = "".join(map(paragraph, filter(None, [*sentences, *evaluation.curve.findings])))
+    paragraphs = "".join(map(paragraph, filter(None, [*sentences, *remarks(evaluation)])))
     tested = _assumptions(evaluation)
-    yield Section(study.name if several else "Assumptions", figure=paragraphs, key=_TESTED if tested else "",
-                  table=tested, label="Assumptions")  # fmt: skip
+    if several or paragraphs or tested:
+        yield Section(study.name if several else "Width and assumptions", figure=paragraphs,
+                      key=_TESTED if tested else "", table=tested, kind=STACKED,
+                      label="Assumptions")  # fmt: skip
     yield labels(evaluation.summary)
     if study.items is not None:
         yield Section("Items", figure=_items(study.items, evaluation))
@@ -242,40 +251,65 @@ def _metrics(shown: Sequence[ReportedStudy]) -> Iterator[Section]:
     for study in shown:
         name, rows = [study.name] if several else [], study.evaluation.metrics.to_pylist()
         every += [_cells(row, name, sides) for row in rows]
-        for row in headlines(rows).values():
-            at_any = row["metric"] == "precision_at" or row["metric"].endswith("_at_score")
-            if at_any or (row["metric"], row["argument"]) in _OVERALL:
-                cells = _cells(row, name, sides)
-                main.append([_NAMES.get(f"{row['metric']} {row['argument']}".strip(), cells[0]), *cells[1:]])
+        main += [[_main_name(row), *_cells(row, name, sides)[1:]] for row in headlines(rows).values() if _is_main(row)]
     order = {name: at for at, name in reversed(list(enumerate(cells[0] for cells in main)))}
     main.sort(key=lambda cells: order[cells[0]])
     head = ["metric", *(["study"] if several else []), *(side.replace("_", " ") for side in sides)]
     notes = [TIES] * any(study.evaluation.summary.get("ties") == "open" for study in shown)
     notes += filter(None, dict.fromkeys(counted_misses(study.evaluation) for study in shown))
     notes += [f"From low to high: {claim}." for claim in sorted(samples)]
-    yield Section("Metrics", table=Columns(head, main), label="Main metrics", remarks=notes)
+    notes += [line for study in shown for line in _without_interval(study, study.name if several else "")]
+    yield Section("Metrics", table=Columns(head, main), kind=STACKED if samples else "", label="Main metrics",
+                  remarks=notes)  # fmt: skip
     yield fold(f"All {len(every):,} metrics", table(head, every, label="All metrics"))
 
 
-def _calibration(study: ReportedStudy) -> Iterator[Section]:
-    """Show the share of positives by score, where scores are probabilities."""
-    if CALIBRATION in study.evaluation.tables:
-        shown = calibration_of(study.evaluation)
-        yield Section("Calibration", table=shown.columns, remarks=shown.remarks)
+def _without_interval(study: ReportedStudy, name: str) -> list[str]:
+    """Say of a sample which of the main metrics have no interval, and why; of one of several with its name."""
+    rows = [(_main_name(row), row) for row in headlines(study.evaluation.metrics.to_pylist()).values() if _is_main(row)]
+    lines = [*open_ends(rows), *filter(None, without_interval(rows))]
+    return [f"{name}: {line}" if name else line for line in lines]
+
+
+def _is_main(row: Mapping[str, Any]) -> bool:
+    at_any = row["metric"] == "precision_at" or row["metric"].endswith("_at_score")
+    return at_any or (row["metric"], row["argument"]) in _OVERALL
+
+
+def _main_name(row: Mapping[str, Any]) -> str:
+    return _NAMES.get(f"{row['metric']} {row['argument']}".strip(), metric_name(row))
+
+
+def _calibration(shown: Sequence[ReportedStudy], figure: Figure | None) -> Iterator[Section]:
+    """Show the share of positives by score, of studies whose scores are probabilities."""
+    if figure is None:
+        return
+    chart = _chart(figure)
+    yield replace(chart, figure=f"<div class='half'>{chart.figure}</div>")
+    for study in shown:
+        if CALIBRATION in study.evaluation.tables:
+            calibration = calibration_of(study.evaluation)
+            name = f"Calibration of {study.name}" if len(shown) > 1 else ""
+            yield Section(
+                name, table=calibration.columns, kind=STACKED, label="Calibration", remarks=calibration.remarks
+            )
+
+
+def _calibration_points(study: ReportedStudy) -> ChartRows:
+    return calibration_of(study.evaluation).points if CALIBRATION in study.evaluation.tables else []
 
 
 def _cells(row: dict[str, Any], name: list[str], sides: Sequence[str]) -> list[str]:
-    values = (row.get(side) for side in sides)
-    return [
-        metric_name(row),
-        *name,
-        *(value if isinstance(value, str) else _number(value, row["metric"]) for value in values),
-    ]
+    return [metric_name(row), *name, *(_number(row.get(side), row["metric"]) for side in sides)]
 
 
 def metric_name(row: Mapping[str, Any]) -> str:
     """Name a metric and its cutoff as people read them."""
-    argument = f"{int(row['argument']):,}" if row["argument"].isdigit() else row["argument"]
+    argument = row["argument"]
+    if argument.isdigit():
+        argument = f"{int(argument):,}"
+    elif row["metric"].endswith("_at_score"):
+        argument = f"{float(argument):.6g}"
     return f"{row['metric'].replace('_', ' ')} {argument}".strip()
 
 
@@ -352,9 +386,13 @@ def _items(selected: pa.Table, evaluation: Evaluation) -> str:
         begin, stop, _ = end.indices(chosen.num_rows)
         names = [name for name in chosen.column_names if name not in ("stratum", "draw_weight", "se_task")]
         columns = [column.to_pylist() for column in chosen.slice(begin, stop - begin).select(names).columns]
-        rows = [[str(cell)[:_LONG] for cell in row] for row in zip(*columns, strict=True)]
-        parts.append(f"<h3>{title}</h3>{table(names, rows, 'items', title)}" if rows else "")
+        rows = [[*map(_item_cell, row)] for row in zip(*columns, strict=True)]
+        parts.append(f"<h3>{title}</h3>{table(names, rows, ITEMS, title)}" if rows else "")
     return "".join(parts)
+
+
+def _item_cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)[:_LONG]
 
 
 def _figures(shown: Sequence[ReportedStudy], marks: Literal["picked", "none"] = "picked") -> dict[str, Figure]:
@@ -382,18 +420,25 @@ def _figures(shown: Sequence[ReportedStudy], marks: Literal["picked", "none"] = 
                lambda study: chart_rows.by_yield(study.evaluation.curve),
                lambda rows: band_chart(rows, Axis("found", "positives found (log scale)", "log",
                                                   (1.0, max(most, 2.0)), "~s"), "precision", 260)),
-        ("labels", "Where labels were spent", "Labels per quarter of a decade of ranks.", _labels,
+        ("labels", "Where labels were spent", "Number of labels by rank, four bars to each factor of ten.", _labels,
                lambda rows: bar_chart(rows, last)),
         ("local", "Local precision", "Share of positives among the labels around each rank, where there are 5 or "
                "more. The PAULA paper assumes that it never rises.", _local,
                lambda rows: share_chart(rows, last)),
+        ("calibration", "Calibration", _CALIBRATION_CAPTION, _calibration_points, calibration_chart),
     ]  # fmt: skip
     stills = {"precision": curves[0].picture()} if len(curves) == 1 else {}
     return {
-        name: Figure(name, title, caption, draw(rows), stills.get(name, ""))
+        name: Figure(name, title, caption + _sole_study(rows, shown), draw(rows), stills.get(name, ""))
         for name, title, caption, points, draw in candidates
         if (rows := _rows(shown, points))
     }
+
+
+def _sole_study(rows: ChartRows, shown: Sequence[ReportedStudy]) -> str:
+    """Name the only one of several studies that a chart shows."""
+    names = list(dict.fromkeys(row["study"] for row in rows))
+    return f" Only {names[0]} has it." if len(names) == 1 < len(shown) else ""
 
 
 def _recall_caption(curves: Sequence[Curve]) -> str:

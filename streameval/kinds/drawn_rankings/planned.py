@@ -37,7 +37,7 @@ class SamplePlanText(PlanText):
             f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
             f"{number_of(plan.table.num_rows, 'item')} to label",
             *[judged] * (judge is not None),
-            *(f"{question}: bounds are planned to be as near, however the rankings differ." for question in widths),
+            *(f"{question}: the plan is for bounds of that width, however the rankings differ." for question in widths),
             f"Seed {plan.seed}, kept in plan.json: {again} plans the same again.",
             f"Next: {first_step(planned.study, plan).command}",
         ]

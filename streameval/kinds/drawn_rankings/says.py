@@ -14,7 +14,7 @@ _IF_RIGHT = ", and those of recall, average precision and nDCG if the table of p
 _IF_COMPLETE = f"{_IF_RIGHT} and complete"
 NORMAL = (
     "The normal interval is an approximation for each mean alone. It misses far more often than it says where nearly "
-    "all rankings are 0 or nearly all are 1, and its width is 0 where all drawn rankings are alike."
+    "all rankings are 0 or nearly all are 1. Its width is 0 where all drawn rankings are alike."
 )
 UNKNOWN = (
     "Nothing is claimed about average precision, recall and nDCG: they depend on items below the first k, about which "

@@ -23,7 +23,7 @@ from streameval.metrics.paired_samples import holm
 from streameval.metrics.sampled_rows import OF_NONE
 from streameval.questions.printed import measure_of, p_text, without_interval
 from streameval.reporting.charts import GREY, SEVERAL, Spec, difference_chart, spec, still
-from streameval.reporting.layout import Section, document, fold, highlight, soft, table
+from streameval.reporting.layout import STACKED, Section, document, fold, highlight, soft, table
 from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
 from streameval.study import Study
@@ -32,7 +32,7 @@ from streameval.text import escape, printable
 _SHOWN = ("average_precision", "roc_auc", "r_precision", "precision_at", "precision_at_score", "recall_at_score",
           "f1_at_score")  # fmt: skip
 _NUMBERS = ("value_first", "value_second", "difference", "low", "high")
-_ABOUT = "Values of both go up and down together; this is how far their difference may lie from the truth."
+_ABOUT = "These intervals are of the differences. Both values vary with the same draws, which cancels in part."
 
 
 def compare(paths: Sequence[Path], confidence: float) -> SamplesComparison | Comparison:
@@ -84,12 +84,12 @@ def verdict(comparison: SamplesComparison) -> str:
     for row, p in zip(rows, _raised(rows), strict=True):
         if row["higher"] and p < 1 - comparison.confidence:
             other = row["second"] if row["higher"] == row["first"] else row["first"]
-            higher.setdefault(f"{row['higher']} is above {other}", []).append(_name(row))
+            higher.setdefault(f"{row['higher']} is higher than {other}", []).append(_name(row))
     if not higher:
-        return "No difference is beyond what chance explains."
+        return "No difference is larger than chance explains."
     text = "; ".join(f"{which} in {', '.join(names)}" for which, names in higher.items())
     level = f"{1 - comparison.confidence:g}"
-    return f"Beyond what chance explains (p below {level} by Holm's rule over what is shown): {text}."
+    return f"{text} (p below {level}, by Holm's rule over all rows of the table)."
 
 
 def _raised(rows: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -104,14 +104,15 @@ def page(comparison: SamplesComparison) -> str:
     label = escape(f"Chart: paired differences of {title}. {meaning(comparison)}")
     picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
     rows = comparison.differences.to_pylist()
-    every = _table(comparison, rows)
+    main, every = _main(rows), _table(comparison, rows)
+    reasons = [line for line in without_interval((_name(row), row) for row in main) if line]
     lead = [
         *(soft(f"{letter}: {folder}") for letter, folder in comparison.letters.items()),
         highlight(verdict(comparison)),
     ]
     return document(f"streameval: {title}", title, lead, [
         Section("Differences", f"{meaning(comparison)} {_ABOUT}", picture),
-        Section("Main metrics", table=_table(comparison, _main(rows)), label="Main metrics"),
+        Section("Main metrics", table=_table(comparison, main), kind=STACKED, label="Main metrics", remarks=reasons),
         fold("All differences", table(every.head, every.cells(str), label="All differences")),
     ])  # fmt: skip
 

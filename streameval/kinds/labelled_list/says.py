@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streameval.metrics import headlines
-from streameval.questions.printed import measure_of, without_interval
+from streameval.questions.printed import measure_of, open_ends, without_interval
 from streameval.reporting.sentences import TIES
 from streameval.reporting.text import Columns, Paragraph, Text
 from streameval.rows.options import typed_score
@@ -89,12 +89,6 @@ def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Co
     if any("low" in row for _, row in rows):
         heads |= {"standard_error": "standard error", "low": "low", "high": "high"}
     return Columns([head[0], *heads.values()], [[name, *(_cell(row, side) for side in heads)] for name, row in rows])
-
-
-def open_ends(shown: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """Say what an end of an interval means that is an end of the scale, where some of what is shown has one."""
-    is_open = any(row.get("low") in (-1.0, 0.0) or row.get("high") == 1.0 for _, row in shown)
-    return ["An end at 0 or 1: too few draws to say."] if is_open else []
 
 
 def _cell(row: Mapping[str, Any], side: str) -> str:

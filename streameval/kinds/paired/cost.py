@@ -96,6 +96,7 @@ def as_close_sentence(rank: int, half_width: float, spent: int) -> str:
             parts.append(f"none if {overlap:.0%} is")
     if not parts:
         return ""
-    return (f"The difference in precision at {rank:,} is bounded as closely (±{half_width:.2g}) by labels of what only "
-            f"one of the tops holds: {', '.join(parts)}. `streameval plan B --against A --key ID --for "
+    return (f"Bounds as close (±{half_width:.2g}) on the difference in precision at {rank:,} take fewer labels if "
+            f"only items that one top alone has are labelled: {', '.join(parts)}. "
+            "`streameval plan B --against A --key ID --for "
             f"'gain@{rank} within {100 * half_width:.2g}%'` draws them.")  # fmt: skip

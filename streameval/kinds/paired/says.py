@@ -115,7 +115,7 @@ def _promise(result: Result) -> str:
         return f"{certain}{result.claim.if_right}. {result.caution}".rstrip()
     once = result.summary["parameters"]["look"] == "one"
     when = "" if once else ", whenever one looks"
-    only = " They are for one look: missing labels only widen them." if once else ""
+    only = " They hold for one look at the labels. Missing labels only widen them." if once else ""
     held = f"The bounds at all cutoffs hold at once with {100 * claim['confidence']:.6g} % confidence{when}"
     return f"{held}{result.claim.condition}.{only} {result.caution}".rstrip()
 
@@ -178,7 +178,7 @@ def _to_label(items: int, labelled: int) -> str:
     """Say how many of the planned items people are asked about."""
     left = number_of(items - labelled, "item") if items > labelled else "nothing"
     had = f" {number_of(labelled, 'label')} more {'is' if labelled == 1 else 'are'} there already." * bool(labelled)
-    return f"{left} to label, drawn from what only one of the two tops holds.{had}"
+    return f"{left} to label, drawn from the items that only one of the two tops has.{had}"
 
 
 def _n_known(plan: Plan, at: int) -> int:

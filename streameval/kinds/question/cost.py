@@ -68,7 +68,7 @@ def expected_lines(design: QuestionDesign, asking: Asking, n_items: int) -> list
     if curve is not None:
         precision, labels = curve
         lines.append(
-            f"A curve of the whole list, with bounds as narrow at that rank, takes {about} {labels:,} labels if "
+            f"A curve of the whole list takes {about} {labels:,} labels for bounds as narrow at that rank, if "
             f"precision there is {precision:g}."
         )
     return lines

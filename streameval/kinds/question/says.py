@@ -301,8 +301,8 @@ def _estimated_from(result: Result) -> list[str]:
     also = (
         f", and of {number_of(n_known, 'item')} known before ({first['known_positives']:,} positive)" if n_known else ""
     )
-    return [f"{number_of(first['labels'], 'label')} decided it. The estimate is of {account['labelled']:,} "
-            f"({account['positive']:,} positive), with the {after:,} that came after{also}."]  # fmt: skip
+    return [f"{number_of(first['labels'], 'label')} decided it. The estimate uses {account['labelled']:,} "
+            f"({account['positive']:,} positive), also the {after:,} that came after{also}."]  # fmt: skip
 
 
 def _changes(result: Result) -> list[str]:

@@ -13,7 +13,7 @@ from streameval.kinds.side_by_side import two
 from streameval.metrics.intervals import claim_at
 from streameval.questions.printed import measure_of, p_text, without_interval
 from streameval.reporting.charts import GREY, Spec, difference_chart, spec, still
-from streameval.reporting.layout import Section, document, highlight, soft
+from streameval.reporting.layout import STACKED, Section, document, highlight, soft
 from streameval.reporting.text import Columns, Paragraph
 from streameval.stores import atomic
 from streameval.text import escape, number_of
@@ -53,8 +53,9 @@ def shared_sentence(comparison: RankingsComparison) -> str:
 def meaning(comparison: RankingsComparison) -> str:
     """Say what is exact, and what intervals are about."""
     return (
-        "Means and differences are exact for these rankings; one is called higher where it is so in every order of "
-        f"tied items. From low to high, of the mean paired difference: {claim_at(comparison.confidence)} of many more."
+        "Means and differences are exact for these rankings. The higher one is named where it is so in every order "
+        "of tied items. From low to high, of the mean paired difference: "
+        f"{claim_at(comparison.confidence)} of many more."
     )
 
 
@@ -84,8 +85,14 @@ def page(comparison: RankingsComparison) -> str:
     ]
     return document(f"streameval: {title}", title, lead, [
         Section("Differences", f"{about} {meaning(comparison)}", picture),
-        Section("All means", table=Columns(HEAD, cells(comparison)), label="All means"),
+        Section("All means", table=Columns(HEAD, cells(comparison)), kind=STACKED, label="All means",
+                remarks=[*filter(None, _without(comparison))]),
     ])  # fmt: skip
+
+
+def _without(comparison: RankingsComparison) -> list[str]:
+    return without_interval((measure_of(row["metric"], row["argument"]), row)
+                            for row in comparison.differences.to_pylist())  # fmt: skip
 
 
 def figure(comparison: RankingsComparison) -> Spec:
@@ -111,6 +118,6 @@ def describe(comparison: RankingsComparison) -> tuple[dict[str, Any], list[Parag
         Columns(HEAD, cells(comparison)),
         "",
         meaning(comparison),
-        *without_interval((measure_of(row["metric"], row["argument"]), row) for row in rows),
+        *_without(comparison),
     ]
     return {**facts, "differences": rows}, lines

@@ -16,6 +16,12 @@ function cell(name, text) {
     picture.src = text;
     return [head, picture];
   }
+  if (!text) {
+    const nothing = document.createElement("p");
+    nothing.className = "soft";
+    nothing.textContent = "(empty)";
+    return [head, nothing];
+  }
   const lines = text.split("\n");  // code and drawings have short lines, and need a fixed font
   const fixed = lines.length > 1 && lines.every(line => line.length <= 100);
   const body = document.createElement(fixed ? "pre" : "p");
@@ -227,7 +233,7 @@ function servedDesk() {
     atEnd: () => message || "One moment …",
     progress: () => {
       const many = counts.mine.toLocaleString("en") + (counts.mine === 1 ? " answer" : " answers") + " by " + who;
-      by("count").textContent = who ? many + ", " + counts.open.toLocaleString("en") + " open" : "";
+      by("count").textContent = who ? many + ", " + counts.open.toLocaleString("en") + (counts.open === 1 ? " task open" : " tasks open") : "";
       return [counts.done, counts.done + counts.open];
     },
     open: async () => {

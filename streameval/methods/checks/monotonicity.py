@@ -212,7 +212,7 @@ def assumptions(labels: Labels, head: int, block: int = BLOCK) -> dict[str, Any]
 
     Returns:
         dict: "A.1": an `ExcessTest`, "A.2": a `RiseTest` and `rises` (of `windows` − 1 neighbours), each with
-            `verdict`: "contradicted beyond noise", "contradicted literally, within noise", "not contradicted" or "too
+            `verdict`: "contradicted beyond noise", "contradicted, but within noise", "not contradicted" or "too
             few labels".
     """
     excess = excess_test(labels.rank, labels.label, head, block).as_dict()
@@ -233,7 +233,7 @@ def _verdict(test: dict[str, Any], literally: bool) -> str:
         return "too few labels"
     if test["beyond_noise"]:
         return "contradicted beyond noise"
-    return "contradicted literally, within noise" if literally else "not contradicted"
+    return "contradicted, but within noise" if literally else "not contradicted"
 
 
 def p_text(p_value: float) -> str:

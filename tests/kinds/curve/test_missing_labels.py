@@ -51,7 +51,7 @@ def test_a_random_part_estimates_the_rest(part, study, tmp_path, capsys):
     some = labels_of(plan, truth, answered, tmp_path / "some.parquet")
     assert run(["evaluate", str(folder), "--labels", str(some)]) == 0
     told = capsys.readouterr().out
-    assert f"the others: {int((~answered).sum()):,} open" in told.splitlines()[0]
+    assert f" labels; {int((~answered).sum()):,} open.)" in told.splitlines()[0]
     assert "Estimates are those of the labels at hand" in told
     curve = Study(folder).evaluation().curve  # as the files have it
     low, middle, high = curve.precision_at(N)
@@ -62,7 +62,7 @@ def test_a_random_part_estimates_the_rest(part, study, tmp_path, capsys):
     assert rows["precision_at", str(N)]["estimate"] == middle
     page = (folder / "report.html").read_text()
     assert "Estimates are those of the labels at hand" in page
-    assert "the others: " in page.split('class="verdict"')[1].split("</p>")[0]
+    assert " open). " in page.split('class="verdict"')[1].split("</p>")[0]
     for row in rows.values():
         if None not in [row[side] for side in SIDES]:
             assert row["lower"] <= row["estimate"] <= row["upper"]
@@ -101,7 +101,7 @@ def test_all_labels_or_skips_alone_leave_estimates_as_they_were(study, tmp_path)
     found = judged_by(["evaluate", str(folder), "--labels", str(tmp_path / "all.parquet")])
     told = told_of(folder, found)
     assert found.curve.basis == "labels"
-    assert f"the others: {-(-plan.ranks.size // 50):,} " in told
+    assert f" labels; {-(-plan.ranks.size // 50):,} skipped.)" in told
     assert "stimates" not in told
 
 

@@ -135,7 +135,7 @@ def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     streameval.plan(one, tmp_path / "s", method="uniform", budget=1, seed=0)
     streameval.select(tmp_path / "s", ranking=one)
     found = judged(tmp_path / "s", pa.table({"rank": [1], "label": [1]}))
-    assert page_verdict(found).endswith("That took 1 label of 1 item.")
+    assert page_verdict(found).startswith("Every item is labelled, so every number here is exact")
     said = "1 item, in the order in which they are stored. 1 label, method uniform."
     assert said in ReportedStudy("s", Study(tmp_path / "s").plan(), found).page()
 

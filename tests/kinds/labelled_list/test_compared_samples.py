@@ -74,7 +74,8 @@ def test_the_difference_of_two_areas_has_the_standard_error_of_delong(tmp_path):
 def test_models_in_other_orders_are_compared_without_their_lists(models, capsys):
     assert run(["compare", *map(str, models[:2])]) == 0
     out = capsys.readouterr().out
-    assert "p below 0.05 by Holm's rule over what is shown): b is above a in average_precision, roc_auc" in out
+    assert "b is higher than a in average_precision, roc_auc" in out
+    assert "(p below 0.05, by Holm's rule over all rows of the table)." in out
     assert f"From low to high: {CLAIM}." in out
     found = streameval.compare(*models[:2])
     row = row_of(found, "roc_auc")
@@ -117,7 +118,7 @@ def test_a_verdict_is_about_all_that_is_shown_at_once(models, tmp_path):
     rows = [{**row, "p_value": None if row["p_value"] is None else 0.04, "higher": "b"}
             for row in found.differences.to_pylist()]  # fmt: skip
     by_chance = replace(found, differences=pa.Table.from_pylist(rows, schema=found.differences.schema))
-    assert verdict(by_chance) == "No difference is beyond what chance explains."
+    assert verdict(by_chance) == "No difference is larger than chance explains."
     few = [evaluated(tmp_path, scored(n=40), f"model{one}") for one in range(2)]
     assert verdict(streameval.compare(*few)) == "No difference could be judged."
     assert "tie_order" not in str(streameval.compare(*few))
@@ -165,7 +166,7 @@ def test_what_was_drawn_is_named_by_its_columns(tmp_path):
 def test_a_metric_without_an_interval_has_no_difference_either(models):
     row = row_of(streameval.compare(*models[:2]), "precision_at", "10")
     assert row["low"] is None
-    assert row["no_interval"].startswith("10 draws have an item above the cutoff")
+    assert row["no_interval"].startswith("only 10 draws have an item above the cutoff")
 
 
 def test_what_is_published_can_be_compared(models, tmp_path):

@@ -46,7 +46,7 @@ def test_ties_are_named_only_where_there_are_some(score, stored, short_of_memory
     assert ("ordered range by range" in told) == (stored == "shuffled")
     assert "every number here is exact" in (tmp_path / "out" / "report.html").read_text()
     page = (tmp_path / "out" / "report.html").read_text()
-    assert ("up to the order of items with the same score" in page) == (score == "tied")
+    assert ("Of items with the same score, lower and upper are" in page) == (score == "tied")
 
 
 def test_people_see_one_line_a_metric_and_the_value_of_scikit_learn(tmp_path, capsys):

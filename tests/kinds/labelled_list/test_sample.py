@@ -130,12 +130,12 @@ def test_each_metric_has_an_interval_or_a_reason():
 def test_reasons_say_what_is_in_the_way():
     found = by_score(sample(values=2))
     assert value(found, "precision_at", "100", "no_interval") == "tied items leave it open at this cutoff"
-    assert value(found, "max_f1", side="no_interval").startswith("the best of all cutoffs lies above")
+    assert value(found, "max_f1", side="no_interval").startswith("the best of all cutoffs of a sample is too high")
     assert value(found, "dcg_at", "10", "no_interval") == "none is known for this metric"
     missed = streameval.exact(sample(), score="score", sample_of="user", misses=3)
     assert value(missed, "roc_auc", side="no_interval") == "misses are counted without saying whose they are"
     few = by_score(sample(60))
-    assert value(few, "roc_auc", side="no_interval").endswith("draws have a positive: too few, it takes 50")
+    assert value(few, "roc_auc", side="no_interval").endswith("draws have a positive; it takes 50")
 
 
 def test_what_is_one_less_has_the_mirrored_interval():
@@ -160,7 +160,7 @@ def test_the_terminal_shows_intervals_with_what_they_claim(results, capsys):
     out = capsys.readouterr().out
     assert f"From low to high: {CLAIM}: each user." in out
     assert "first k  precision  standard error       low      high" in out
-    assert "No interval of precision@10: 10 draws have an item above the cutoff: too few, it takes 50." in out
+    assert "No interval of precision@10: only 10 draws have an item above the cutoff; it takes 50." in out
 
 
 def test_show_and_check_say_what_is_of_the_population(results, capsys):
@@ -169,9 +169,9 @@ def test_show_and_check_say_what_is_of_the_population(results, capsys):
     assert shown.intervals == {"roc_auc": (area["low"], area["high"]), "precision@10": (None, None)}
     assert shown.table.column_names[-2:] == ["low", "high"]
     assert shown.rows()[0]["low"] == area["low"]
-    assert "low and high are about what it was drawn from." in repr(shown)
+    assert "low and high are about the population that it was drawn from." in repr(shown)
     assert run(["check", str(results), "roc_auc >= 0.5"]) == 0
-    assert "low and high are about what it was drawn from." in capsys.readouterr().out
+    assert "low and high are about the population that it was drawn from." in capsys.readouterr().out
 
 
 def test_equal_scores_vary_in_nothing():
@@ -183,7 +183,7 @@ def test_page_database_and_notebook_show_them(results, capsys):
     page = (results / "report.html").read_text(encoding="utf-8")
     assert f"From low to high: {CLAIM}: each user." in page
     assert "standard error" in page
-    assert "low and high are about what it was drawn from." in page
+    assert "low and high are about the population that it was drawn from." in page
     assert f"{CLAIM}: each user" in by_score(sample(3_000))._repr_html_()
     assert run(["sql", str(results), "SELECT low < estimate AND estimate < high FROM metrics WHERE metric = 'roc_auc' "
                 "AND argument = ''", "--json"]) == 0  # fmt: skip

@@ -243,7 +243,7 @@ def test_what_does_not_belong_in_a_history_of_comparisons_is_one_line(home, both
         ([first, "gain@300 > 0"], "c1: there is no gain@300 here. Hint: did you mean"),
         ([first, "dcg_gain@500 > 0"], "c1: there is no dcg_gain@500 here"),
         ([first, "gain@1500 > 0", *OUT], "was begun with measure gain@500 > 0, not gain@1500 > 0"),
-        ([first], "nothing to watch was named. Hint: give a measure: gain@10000"),
+        ([first], "monitor needs a measure to watch. Hint: give a measure: gain@10000"),
         ([f"2026-02-01={first}", *OUT], "c1: a study of two rankings has a place and no day"),
         (["nowhere", *OUT], "nowhere"),
     ):

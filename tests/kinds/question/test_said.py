@@ -142,7 +142,7 @@ def test_a_forecast_of_labels_that_decide_names_what_is_asked_besides(home, caps
 
 def test_every_answer_of_the_page_has_its_name_where_the_screen_is_narrow(made):
     page = (made("gates decided") / "report.html").read_text()
-    (answers,) = re.findall(r'<table class="stacked">(.*?)</table>', page)
+    answers, *_ = re.findall(r'<table class="stacked">(.*?)</table>', page)
     names = re.findall(r"<th scope=\"col\">(.*?)</th>", answers)[1:]
     assert names
     assert re.findall(r'<td data-name="(.*?)">', answers) == 2 * names
@@ -249,9 +249,9 @@ def test_it_is_said_which_labels_an_estimate_is_of(begun, capsys):
     (row,), account = found.tables["answers"].to_pylist(), found.summary["account"]
     more = account["labelled"] - row["labels"]
     said = (
-        f"{row['labels']} labels decided it. The estimate is of {account['labelled']} ({account['positive']} positive)"
+        f"{row['labels']} labels decided it. The estimate uses {account['labelled']} ({account['positive']} positive)"
     )
-    assert f"{said}, with the {more} that came after." in told(capsys, "evaluate", "q")
+    assert f"{said}, also the {more} that came after." in told(capsys, "evaluate", "q")
     assert row["estimate"] == pytest.approx(account["positive"] / account["labelled"])
     assert "decided it" not in told(capsys, "evaluate", str(begun("gate open", "open")))
 

@@ -123,7 +123,7 @@ def test_the_report_leaves_out_counts_that_are_zero(evaluated):
 
 def test_the_normal_interval_of_rankings_that_are_alike_has_no_width(evaluated, capsys):
     page = evaluated()[0]
-    said = "It misses far more often than it says where nearly all rankings are 0 or nearly all are 1, and its width"
+    said = "It misses far more often than it says where nearly all rankings are 0 or nearly all are 1. Its width"
     assert said in page
     assert said in " ".join(capsys.readouterr().out.split())
     for row in pq.read_table("study/metrics.parquet").to_pylist():
@@ -137,4 +137,4 @@ def test_too_few_rankings_for_an_interval_are_said_to_be(tmp_path):
     for name in "ab":
         table = {"query": query, "id": item, "label": (item < 4).astype(np.int8), "score": rng.normal(size=300)}
         streameval.exact(pa.table(table), per="query", key="id", score="score", out=tmp_path / name)
-    assert ": 30 rankings: too few, it takes 50." in repr(streameval.compare(tmp_path / "a", tmp_path / "b"))
+    assert "has an interval: only 30 rankings; it takes 50." in repr(streameval.compare(tmp_path / "a", tmp_path / "b"))

@@ -108,7 +108,7 @@ def test_compare_pairs_the_same_queries(two, capsys):
     kept = pq.read_table(two / "both" / "differences.parquet").replace_schema_metadata(None)
     assert kept.equals(found.differences)
     assert run(["compare", str(two / "old"), str(two / "new")]) == 0
-    assert "one is called higher where it is so in every order of tied items" in " ".join(
+    assert "The higher one is named where it is so in every order of tied items" in " ".join(
         capsys.readouterr().out.split()
     )
 
