@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -10,13 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streameval.calls import read_column, write_call
 from streameval.errors import InputError
 from streameval.judges.options import JudgeColumn
 from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
 from streameval.text import row_of, short
 from streameval.typing import AnyArray, BoolArray, FloatArray, Int64Array, UInt8Array
 
-_VALUE = re.compile(r"(?P<column>.*?)\((?P<thresholds>\s*[-+.\d][^()]*)\)\s*", re.DOTALL)
 _EXAMPLE = "llm(0.05,0.5,0.95)"
 MOST_CLASSES = 8  # the one of items without an answer among them
 
@@ -54,19 +53,22 @@ class Judge:
         >>> Judge.parse("llm(0.05, 0.5)"), str(Judge.parse("p(1)(0.5)")), str(Judge.parse("llm"))
         (Judge(column='llm', thresholds=(0.05, 0.5)), 'p(1)(0.5)', 'llm')
         """
-        value = _VALUE.fullmatch(text)
-        if value is None:
+        call = read_column(text, _EXAMPLE)
+        if not call.arguments:
             return Judge(text)
+        _ = call.named(())
         try:
-            thresholds = tuple(float(number) for number in value["thresholds"].split(","))
+            thresholds = tuple(map(float, call.values))
         except ValueError:
-            raise InputError(f"the thresholds of --judge are '{value['thresholds']}'", f"such as {_EXAMPLE}") from None
-        return Judge(value["column"], thresholds)
+            raise InputError(
+                f"the thresholds of --judge are '{','.join(call.values)}'", f"such as {_EXAMPLE}"
+            ) from None
+        return Judge(call.name, thresholds)
 
     def __str__(self) -> str:
-        if self.thresholds == (0.5,) and _VALUE.fullmatch(self.column) is None:
+        if self.thresholds == (0.5,) and not read_column(self.column, _EXAMPLE).arguments:
             return self.column
-        return f"{self.column}({','.join(f'{threshold!r}' for threshold in self.thresholds)})"
+        return write_call(self.column, {}, self.thresholds)
 
     def note(self) -> dict[str, Any]:
         """Say what a plan says of it."""

@@ -63,17 +63,17 @@ def test_a_plan_is_made_again_by_the_value_of_its_method(name):
     ("paula(interval=hoeffding)", "paula has no parameter 'interval'. Hint: it is one of uniform"),
     ("paula(window=2.5)", "paula(window=2.5): window is a whole number, and '2.5' is none (at column 14)."),
     ("loguniform(alpha=x)", "loguniform(alpha=x): alpha is a number, and 'x' is none (at column 18)."),
-    ("paula(window=1,000)", "the name of a parameter is missing (at column 16)."),
+    ("paula(window=1,000)", "'000' is not written as KEY=VALUE (at column 16)."),
     ("paula(window=100", "paula(window=100: a comma or ) is missing (at column 17)."),
-    ("paula(window)", "paula(window): = and the value of window are missing (at column 13)."),
+    ("paula(window)", "paula(window): 'window' is not written as KEY=VALUE (at column 7)."),
     ("paula(window=)", "paula(window=): the value of window is missing (at column 14)."),
-    ("paula()", "paula(): the name of a parameter is missing (at column 7)."),
+    ("paula()", "paula(): a value is missing (at column 7)."),
     ("paula(window=1) uniform", "'u' stands where a comma or the end is expected (at column 17)."),
     ("paula(window=1, window=2)", "paula has window twice. Hint: leave out one of them"),
     ("paula,uniform", "'paula,uniform' names 2 methods. Hint: a plan is made by one"),
     ("paula(tail=ajar)", "tail is 'ajar'"),
     ("loguniform(stages=x)", "--stages is 'x'. Hint: it takes 3, 3:later or adaptive"),
-    ("", "the name of a method is missing"),
+    ("", "a name is missing"),
 ])  # fmt: skip
 def test_what_is_no_value_is_refused_in_one_line(text, says):
     with pytest.raises(InputError) as refused:

@@ -5,15 +5,14 @@ A design is named by whoever drew. It is believed, and printed with every bound;
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streameval.errors import InputError, did_you_mean
+from streameval.calls import read_call, write_call
+from streameval.errors import InputError
 
 _EXAMPLE = "poisson(probability=p, least=0.01)"
-_VALUE = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -69,24 +68,12 @@ class DrawValue:
     @classmethod
     def parse(cls, text: str) -> DrawValue:
         """Read it (InputError): which designs there are is left to `Adopted`."""
-        value = _VALUE.fullmatch(text)
-        if value is None:
-            open_ended = "(" in text and not text.rstrip().endswith(")")
-            raise InputError(f"--drawn is '{text}'{': ) is missing' * open_ended}", f"such as {_EXAMPLE}")
-        if not value[2]:
-            return cls(value[1])
-        if not DESIGNS.get(value[1], Design("", weighted=True)).weighted:
-            raise InputError(f"{value[1]} has no parameters", f"write it as {value[1]}; {_EXAMPLE} has them")
-        words = dict[str, str]()
-        for part in value[2].split(","):
-            name, _, word = (piece.strip() for piece in part.partition("="))
-            if name not in ("probability", "least") or not word:
-                hint = did_you_mean(name, ("probability", "least"))
-                raise InputError(f"--drawn is '{text}': '{part.strip()}' says nothing of a draw", hint)
-            if name in words:
-                raise InputError(f"{value[1]} has {name} twice", "leave out one of them")
-            words[name] = word
-        return cls(value[1], **words)
+        call = read_call(text, _EXAMPLE)
+        design = DESIGNS.get(call.name, Design("", weighted=True))
+        if call.arguments and not design.weighted:
+            raise InputError(f"{call.name} has no parameters", f"write it as {call.name}; {_EXAMPLE} has them")
+        words = call.keys_alone(("probability", "least"))
+        return cls(call.name, **{name: word.value for name, word in words.items()})
 
     @classmethod
     def of(cls, notes: Mapping[str, Any]) -> DrawValue:
@@ -98,5 +85,4 @@ class DrawValue:
         return cls(value.design, words[0] or value.probability, words[1] or value.least)
 
     def __str__(self) -> str:
-        words = [f"{name}={word}" for name, word in vars(self).items() if name != "design" and word is not None]
-        return f"{self.design}({', '.join(words)})" if words else self.design
+        return write_call(self.design, {name: word for name, word in vars(self).items() if name != "design"})
