@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -51,14 +51,15 @@ class Call:
 
     def named(self, names: Collection[str]) -> dict[str, Argument]:
         """Give the arguments that have a key; an `InputError` where it is none of these names, or stands twice."""
-        found: dict[str, Argument] = {}
+        by_key: dict[str, Argument] = {}
         for argument in self.arguments:
             if argument.key and argument.key not in names:
-                raise InputError(f"{self.name} has no parameter '{argument.key}'", did_you_mean(argument.key, names))
-            if argument.key in found:
+                name = self.name or f"'{short(self.text)}'"
+                raise InputError(f"{name} has no parameter '{argument.key}'", did_you_mean(argument.key, names))
+            if argument.key in by_key:
                 raise InputError(f"{self.name} has {argument.key} twice", "leave out one of them")
-            found |= {argument.key: argument} if argument.key else {}
-        return found
+            by_key |= {argument.key: argument} if argument.key else {}
+        return by_key
 
     def keys_alone(self, names: Collection[str]) -> dict[str, Argument]:
         """Give the arguments by their keys; an `InputError` too where one has none."""
@@ -66,6 +67,14 @@ class Call:
             if not argument.key:
                 raise self.refuse(f"'{argument.value}' is not written as KEY=VALUE", argument.column)
         return self.named(names)
+
+    def read(self, argument: Argument, kind: Callable[[str], Any], wanted: str) -> Any:
+        """Make a value of a type; an `InputError` where it is none."""
+        try:
+            return kind(argument.value)
+        except (ValueError, KeyError):
+            what = f"{argument.key} is {wanted}, and '{argument.value}' is none"
+            raise self.refuse(what, argument.column) from None
 
     def refuse(self, what: str, column: int) -> InputError:
         """Say what is wrong, and at which column."""
@@ -102,30 +111,31 @@ def read_column(text: str, example: str) -> Call:
     >>> [read_column(text, "llm(0.5)").name for text in ("p(1)(0.5)", "f(x)", "q(ties=all)")]
     ['p(1)', 'f(x)', 'q']
     """
-    end = len(text.rstrip()) - 1
-    opens = next((opens for opens, closes in _pairs(text).items() if closes == end), None)
-    if opens is None or not has_parameters(text[opens + 1 :]):
+    opens, end = parameters_at(text), len(text.rstrip()) - 1
+    if opens is None:
         return Call(text, text, example)
     return Call(text, text[:opens], example, read_arguments(text, opens + 1, end, example))
 
 
-def has_parameters(text: str) -> bool:
-    """Tell whether a text begins as parameters do: with a number, or a key and =."""
-    return _PARAMETERS.match(text) is not None
+def parameters_at(text: str) -> int | None:
+    """Find where the parentheses open that end a text; None where none do, or hold neither numbers nor keys."""
+    end = len(text.rstrip()) - 1
+    opens = next((opens for opens, closes in _pairs(text).items() if closes == end), None)
+    return None if opens is None or _PARAMETERS.match(text, opens + 1) is None else opens
 
 
 def read_arguments(text: str, start: int, end: int, example: str) -> tuple[Argument, ...]:
     """Read what stands between two places of a text, with commas between."""
-    found = []
+    arguments = []
     for part in split_at_commas(text[start:end]):
         key = _KEY.match(part)
         value = part[key.end() if key else 0 :].strip()
         at = start + (key.end() if key else len(part) - len(part.lstrip()))
         if not value:
             raise _refused(text, f"the value of {key[1]} is missing" if key else "a value is missing", at, example)
-        found.append(Argument(key[1].replace("-", "_") if key else "", value, at + 1))
+        arguments.append(Argument(key[1].replace("-", "_") if key else "", value, at + 1))
         start += len(part) + 1
-    return tuple(found)
+    return tuple(arguments)
 
 
 def write_call(name: str, keys: Mapping[str, Any], values: Iterable[Any] = ()) -> str:

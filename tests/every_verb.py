@@ -92,7 +92,7 @@ select positives
 evaluate positives {LABELS}
 select positives
 evaluate positives {LABELS}
-plan list.parquet --study sampled --judge-sample 4000 --judge-accuracy 0.9 --budget 900 --seed 1
+plan list.parquet --study sampled --judge sample=4000,accuracy=0.9 --budget 900 --seed 1
 select sampled --export ask.csv
 judge sampled ask.csv --label llm
 select sampled
@@ -148,7 +148,7 @@ cost --items 2000000000 --alpha 0.05
 cost list.parquet --stages adaptive
 cost --items 1000000 --sample-size 2000
 cost list.parquet --stages 4
-cost --items 1000000 --judge-sample 10000 --judge-accuracy 0.9
+cost --items 1000000 --judge sample=10000,accuracy=0.9
 simulate list.parquet --label label --replicates 3 --judge llm --score score --budget 900
 exact list.parquet --label label --out exact
 exact list.parquet --label label --score score --key id --method paula(window=20),paula(window=100) --misses 30

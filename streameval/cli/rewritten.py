@@ -8,11 +8,13 @@ from itertools import product
 from typing import Any, get_args
 
 from streameval.errors import InputError
+from streameval.judges.options import JudgeValue
 from streameval.methods import list_parameters
 from streameval.methods.values import MethodValue, method_values, parameters_of
 from streameval.options import listed
 from streameval.questions import Question
 from streameval.questions.comparing import Looks, questions_of
+from streameval.text.numbers import whole_number
 from streameval.text.options import flag, flags
 from streameval.text.retired import RETIRED
 
@@ -125,8 +127,12 @@ def _with(method: MethodValue, values: dict[str, str]) -> str:
 def _renamed(typed: _Typed) -> dict[str, Any]:
     """Write options that have another name or value, alone or with the option that they belong to."""
     new: dict[str, Any] = {}
-    if classes := typed.take_retired("--judge-classes"):
-        new["judge"] = f"{(typed.take('--judge') or [''])[-1]}({classes})"
+    classes, sample, accuracy = map(typed.take_retired, ("--judge-classes", "--judge-sample", "--judge-accuracy"))
+    if classes or sample or accuracy:
+        judge = JudgeValue.parse((typed.take("--judge") or [""])[-1])
+        thresholds = tuple(map(float, listed(classes))) or judge.thresholds
+        new["judge"] = str(JudgeValue(judge.column, thresholds, whole_number(sample) if sample else judge.sample,
+                                      float(accuracy) if accuracy else judge.accuracy))  # fmt: skip
     if typed.has("--stages") and typed.take_retired("--growing"):
         new["stages"] = f"{typed.take('--stages')[-1]}:later"
     if typed.has("--score") and typed.take_retired("--ascending"):

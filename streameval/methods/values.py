@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from streameval.calls import Argument, Call, read_call, split_at_commas, write_call
 from streameval.errors import InputError, did_you_mean
 from streameval.methods import Method, create, list_parameters, named, own_parameters
-from streameval.methods.options import SHARED
+from streameval.methods.options import SHARED, option_of
 from streameval.methods.stage_text import stages_typed
 from streameval.options import alternatives, types_of
 from streameval.text import short
@@ -95,7 +95,7 @@ def chosen_methods(methods: str | Sequence[str] | None, options: Mapping[str, An
     values = [MethodValue(name) for name in list_parameters()] if methods is None else method_values(methods)
     for name in options:
         if not any(value.takes({name: options[name]}) for value in values):
-            raise InputError(f"none of {', '.join(map(str, values))} has a parameter {flag(name)}")
+            raise InputError(f"none of {', '.join(map(str, values))} has a parameter {option_of(name)}")
     return values
 
 
@@ -136,12 +136,8 @@ def _value_of(call: Call) -> MethodValue:
 def _read(call: Call, word: Argument) -> Any:
     """Read a value by the type of its parameter; words and decimals are kept as they are typed."""
     kinds = alternatives(types_of(list_parameters()[call.name])[word.key])
-    try:
-        if int in kinds and word.key != "stages":
-            return whole_number(word.value)
-        if kinds == (bool,):
-            return {"true": True, "false": False}[word.value.lower()]
-        return float(word.value) if kinds == (float,) else word.value
-    except (ValueError, KeyError):
-        wanted = "a whole number" if int in kinds else "true or false" if bool in kinds else "a number"
-        raise call.refuse(f"{word.key} is {wanted}, and '{word.value}' is none", word.column) from None
+    if int in kinds and word.key != "stages":
+        return call.read(word, whole_number, "a whole number")
+    if kinds == (bool,):
+        return call.read(word, {"true": True, "false": False}.__getitem__, "true or false")
+    return call.read(word, float, "a number") if kinds == (float,) else word.value

@@ -8,7 +8,7 @@ from dataclasses import fields
 from itertools import groupby
 from typing import Any
 
-from streameval.judges.values import Judge
+from streameval.judges.options import JudgeValue
 from streameval.labelling.readers import IN_MEMORY
 from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.values import MethodValue
@@ -85,7 +85,8 @@ def _judge(plan: Plan) -> dict[str, Any]:
     if judge is None:
         return {}
     column = "" if plan.parameters.get("judge_sample") else judge["column"]
-    return {"judge": str(Judge(column, tuple(judge["thresholds"]))) or None}
+    expected = plan.parameters.get("judge_sample"), plan.parameters.get("judge_accuracy")
+    return {"judge": str(JudgeValue(column, tuple(judge["thresholds"]), *expected)) or None}
 
 
 def _judge_commands(plan: Plan, study: str) -> list[str]:

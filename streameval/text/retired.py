@@ -31,7 +31,12 @@ _COMPARED = {
 }
 _MISSES = {"--misses-from": "--misses VALUE"}
 _ORDER = {"--ascending": "--score=-COL, as in --score=-loss: small ones come first"}
-_JUDGE = {"--judge-classes": "--judge 'COLUMN(VALUE)'"}
+_EXPECTED = {"--judge-sample": "--judge 'sample=VALUE'", "--judge-accuracy": "--judge 'accuracy=VALUE'"}
+_JUDGE = {
+    "--judge-classes": "--judge 'COLUMN(VALUE)'",
+    **_EXPECTED,
+    "--judge-accuracy": "--judge 'COLUMN(accuracy=VALUE)'",
+}
 RETIRED: dict[str, dict[str, str]] = {
     "plan": {
         **_TIME,
@@ -80,7 +85,7 @@ RETIRED: dict[str, dict[str, str]] = {
     "report": {"--items": "--examples VALUE", "--plots": "--plot VALUE"},
     "label": {"--question": "--ask VALUE"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
-    "cost": {**_FIRST, **_METHOD, **_TERMS, **_COMPARED, "--adopted": "--sample-size VALUE"},
+    "cost": {**_FIRST, **_METHOD, **_EXPECTED, **_TERMS, **_COMPARED, "--adopted": "--sample-size VALUE"},
     "simulate": {
         **_FIRST,
         **_METHOD,

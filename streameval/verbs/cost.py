@@ -82,6 +82,7 @@ def cost(
     method: str | tuple[str, ...] | Sequence[str] | None = None,
     options: RankingOptions | None = None,
     price_per_label: float | None = None,
+    judge: str | None = None,
     sample_size: int | None = None,
     **parameters: Any,
 ) -> Costs:
@@ -101,6 +102,8 @@ def cost(
         method: Methods, separated by commas; may be repeated (default: all): loguniform, "paula(window=50)".
         options: In Python: what describes the ranking; each of its fields may be given by itself, as `where`.
         price_per_label: Adds what the labels cost. In Python `price` = labels × price.
+        judge: What is expected of a judge: "accuracy=0.9" (how often it is right), or "sample=20000, accuracy=0.9" of
+            one that is asked about so many items.
         sample_size: Say too what a uniform sample of this size is worth that somebody else drew (streameval adopt). In
             Python in `adopted`.
         against: Instead: what it costs to compare two rankings of the same items whose tops have this share in common,
@@ -134,10 +137,13 @@ def cost(
     counted = ranking if items is None else items
     price_of(0, price_per_label)
     ranking_options = take_ranking_options(options, parameters)
-    raw_options = {key: value for key, value in {"method": method, **parameters}.items() if value is not None}
-    if sample_size is not None and (other := [name for name in ("questions", "against") if name in raw_options]):
-        what = f"--sample-size says what a sample is worth for a curve, and {flag(other[0])} is no question of a curve"
-        raise InputError(what, "ask for the cost of each by itself")
+    raw_options = {
+        key: value for key, value in {"method": method, "judge": judge, **parameters}.items() if value is not None
+    }
+    of_curve = [name for name, value in {"judge": judge, "sample_size": sample_size}.items() if value is not None]
+    if of_curve and (other := [name for name in ("questions", "against") if name in raw_options]):
+        raise InputError(f"{flag(of_curve[0])} is about a curve, and {flag(other[0])} is not",
+                         "ask for the cost of each by itself")  # fmt: skip
     kind = kind_for("cost", raw_options)
     if isinstance(counted, Integral | float):
         n_items = int(counted)

@@ -18,8 +18,14 @@ REWRITTEN = [
     ("plan l.csv --study s --batches 4", "plan l.csv --study s --stages 4"),
     ("plan l.csv --study s --adaptive --score x --ascending", "plan l.csv --study s --score=-x --stages adaptive"),
     ("plan l.csv --study s --item id --draw-by id --seed 3", "plan l.csv --study s --seed 3 --on id --key id"),
-    ("plan l.csv --study s --judge llm --judge-classes 0.05,0.5", "plan l.csv --study s --judge 'llm(0.05,0.5)'"),
-    ("plan l.csv --study s --judge-classes 0.05,0.5", "plan l.csv --study s --judge '(0.05,0.5)'"),
+    ("plan l.csv --study s --judge llm --judge-classes 0.05,0.5", "plan l.csv --study s --judge 'llm(0.05, 0.5)'"),
+    ("plan l.csv --study s --judge-sample 2e4 --judge-classes 0.05,0.5",
+     "plan l.csv --study s --judge '0.05, 0.5, sample=20000'"),
+    ("plan l.csv --study s --judge 'llm(0.2)' --judge-accuracy .9",
+     "plan l.csv --study s --judge 'llm(0.2, accuracy=0.9)'"),
+    ("cost --items 10 --judge-sample 5 --judge-accuracy .9", "cost --items 10 --judge 'sample=5, accuracy=0.9'"),
+    ("simulate l.csv --label y --judge llm --judge-accuracy .9",
+     "simulate l.csv --label y --judge 'llm(accuracy=0.9)'"),
     ("plan b --against a --key id --study s --at 1000,1% -- c",
      "plan b --against a --key id --study s --for gain@1000,1% -- c"),
     ("plan b --against a --study s --at 10 --within .02", "plan b --against a --study s --for 'gain@10 within 2%' "
@@ -60,6 +66,7 @@ REWRITTEN = [
 ]  # fmt: skip
 KEPT = [  # no command says it: another verb does, there is more than one, or the option took no such value
     "plan l.csv --study s --ascending", "plan l.csv --study s --window 5 --time-limit 9",
+    "plan l.csv --study s --judge-accuracy high",
     "plan l.csv --study s --first 9", "plan l.csv --study s --window", "plan l.csv --study s --window --epsilon 1",
     "plan l.csv --study s --at 10",
     "plan l.csv --study s --method uniform --window 5", "plan b --against a --study s --look 7",

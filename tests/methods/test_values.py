@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.judges.values import Judge
+from streameval.judges.options import JudgeValue
 from streameval.methods import available, create, list_parameters, method_of
 from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.values import MethodValue, method_value, method_values, parameters_of
@@ -104,11 +104,15 @@ def test_the_guide_lists_the_parameters_of_a_method(capsys):
 
 
 @given(
-    st.text("ab(1).,= ", max_size=6), st.lists(st.floats(0.001, 0.999), min_size=1, max_size=6, unique=True).map(sorted)
+    st.text("ab(1).,= ", max_size=6),
+    st.lists(st.floats(0.001, 0.999), min_size=1, max_size=6, unique=True).map(sorted),
+    st.none() | st.integers(0, 2**62),
+    st.none() | FLOATS,
 )
-def test_a_judge_that_is_written_is_read(column, thresholds):
-    judge = Judge(column, tuple(thresholds))
-    assert Judge.parse(str(judge)) == judge
+def test_a_judge_that_is_written_is_read(column, thresholds, sample, accuracy):
+    for edges in (tuple(thresholds), (0.5,)):
+        judge = JudgeValue(column, edges, sample, accuracy)
+        assert JudgeValue.parse(str(judge)) == judge
 
 
 @given(st.sampled_from(["p", "0.02", "meta.p"]), st.sampled_from([None, "0.01", "least.parquet"]))

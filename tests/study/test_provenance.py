@@ -250,7 +250,7 @@ def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, monkey
 
 
 def test_a_judge_that_was_asked(home, tmp_path, monkeypatch):
-    begin(judge_sample=500, judge_accuracy=0.9, budget=300, score="conf")
+    begin(judge="sample=500, accuracy=0.9", budget=300, score="conf")
     do("select", "study", "--export", "asked.csv")
     rows = csv.read_csv("asked.csv")
     csv.write_csv(pa.table({"se_task": rows.column("se_task"), "says": truth_of(rows)}), "answers.csv")
