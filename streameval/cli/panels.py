@@ -123,7 +123,7 @@ _LEAD = {"against", "per", "reuse"}
 _OF_METHODS = {"min_precision": WIDTH}
 _OF_EVERY_RANKING = {"score", "key"}
 _OF_KIND = {
-    **dict.fromkeys(("Draw", "LabelColumns", "Judging", "Misses", "KnownPositives", "AnswerColumns", "LabelMeaning"),
+    **dict.fromkeys(("LabelColumns", "Judging", "Misses", "KnownPositives", "AnswerColumns", "LabelMeaning"),
                     LABELS),
     **dict.fromkeys(("TaskOptions", "AskOptions"), TASKS),
     **dict.fromkeys(("RankingsDraw", "PerRanking"), MANY),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from itertools import product
 from typing import Any, get_args
 
 from streameval.errors import InputError
 from streameval.judges.options import JudgeValue
 from streameval.methods import list_parameters
+from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.values import MethodValue, method_values, parameters_of
 from streameval.options import listed
 from streameval.questions import Question
@@ -102,11 +104,13 @@ def _parameters(typed: _Typed) -> dict[str, Any]:
     """Write parameters into the values of the methods, or of the draw, that they are of."""
     hints = [(option, call) for option, hint in typed.retired.items() if (call := _PARAMETER.fullmatch(hint))]
     calls = [(call, values) for option, call in hints if (values := typed.take_retired(option))]
-    draw = {call[3]: value for call, value in calls if call[1] == "drawn"}
+    draw: dict[str, Any] = {call[3]: value for call, value in calls if call[1] == "drawn"}
     new: dict[str, Any] = {}
     if draw:
-        written_draw = ", ".join(f"{name}={value}" for name, value in draw.items())
-        new["drawn"] = f"{(typed.take('--drawn') or ['poisson'])[-1]}({written_draw})"
+        value = DrawValue.parse((typed.take("--drawn") or [calls[0][0][2]])[-1])
+        if value.design == "strata" and "size" in draw:
+            draw["sizes"] = draw.pop("size")
+        new["drawn"] = str(replace(value, **draw))
     if of_methods := {call[3]: listed(values) for call, values in calls if call[1] == "method"}:
         implied = [*list_parameters()] if typed.verb in _ALL_METHODS else [next(call[2] for call, _ in calls)]
         chosen = typed.take("--method") or listed(typed.take_retired("--methods") or implied)

@@ -63,7 +63,9 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
     labels = {} if first is None else {"labels": first["place"] or IN_MEMORY, **first["flags"]}
     if plan.method == "adopted":
         how = plan.location.get("adopted", {})
-        rest = {name: word for name, word in how.items() if name not in ("probability", "least_probability")}
+        rest = {
+            name: word for name, word in how.items() if name not in ("probability", "least_probability", "sample_size")
+        }
         drawn = {"drawn": str(DrawValue.of(how))} if "drawn" in how else {}
         return plan_command(plan, study, {**rest, **drawn, "seed": plan.seed}, "adopt")
     chosen = {

@@ -115,9 +115,17 @@ def test_a_judge_that_is_written_is_read(column, thresholds, sample, accuracy):
         assert JudgeValue.parse(str(judge)) == judge
 
 
-@given(st.sampled_from(["p", "0.02", "meta.p"]), st.sampled_from([None, "0.01", "least.parquet"]))
-def test_a_draw_that_is_written_is_read(probability, least):
-    for value in (DrawValue("uniform"), DrawValue("poisson", probability, least)):
+@given(
+    st.sampled_from(["p", "0.02", "meta.p"]),
+    st.sampled_from([None, "0.01", "least (1).parquet"]),
+    st.none() | st.integers(0, 2**62),
+)
+def test_a_draw_that_is_written_is_read(probability, least, size):
+    sizes = least if least != "0.01" else None
+    for value in (DrawValue("uniform", size=size), DrawValue("unknown", size=size), DrawValue("strata", sizes=sizes),
+                  DrawValue("poisson", probability, least, size)):  # fmt: skip
         assert DrawValue.parse(str(value)) == value
     kept = {"drawn": "poisson", "probability": probability, "least_probability": least}  # as earlier versions kept it
     assert DrawValue.of(kept) == DrawValue("poisson", probability, least)
+    assert DrawValue.of({"drawn": "uniform", "sample_size": "9"}) == DrawValue("uniform", size=9)
+    assert DrawValue.of({"drawn": "strata", "sample_size": "/a (1).csv"}) == DrawValue("strata", sizes="/a (1).csv")

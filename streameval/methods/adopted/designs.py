@@ -6,11 +6,11 @@ A design is named by whoever drew. It is believed, and printed with every bound;
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from streameval.calls import read_call, write_call
-from streameval.errors import InputError
+from streameval.text.numbers import whole_number
 
 _EXAMPLE = "poisson(probability=p, least=0.01)"
 
@@ -22,22 +22,32 @@ class Design:
     Attributes:
         stated: What was true of the draw if this is its name: a clause.
         refused: Why bounds promise nothing; empty of a design that has bounds.
-        weighted: Whether each drawn item needs the probability with which it was drawn.
+        parameters: Facts of the draw that its value may hold.
     """
 
     stated: str
     refused: str = ""
-    weighted: bool = False
+    parameters: tuple[str, ...] = ("size",)
+
+    @property
+    def weighted(self) -> bool:
+        """Tell whether each drawn item needs the probability with which it was drawn."""
+        return "probability" in self.parameters
+
+
+_POISSON = ("probability", "least", "size")
 
 
 DESIGNS: dict[str, Design] = {
     "uniform": Design("every set of so many items was equally likely"),
     "strata": Design(
         "within each range of ranks every set of so many items was equally likely, whatever was drawn of the others, "
-        "and the ranges were fixed before any label"
+        "and the ranges were fixed before any label",
+        parameters=("sizes",),
     ),
     "poisson": Design(
-        "each item was drawn by itself with the probability given, which was fixed before the draw", weighted=True
+        "each item was drawn by itself with the probability given, which was fixed before the draw",
+        parameters=_POISSON,
     ),
     "unknown": Design(
         "nothing is known of how these were drawn",
@@ -49,7 +59,7 @@ RETIRED = ("sampford", "conditional-poisson", "pivotal")  # of studies of earlie
 
 @dataclass(frozen=True)
 class DrawValue:
-    """Draw of labels as it is typed: a design, of poisson with its probabilities in parentheses.
+    """Draw of labels as it is typed: a design, and in parentheses the facts of the draw.
 
     >>> str(DrawValue.parse("poisson(probability=p, least = 0.01)"))
     'poisson(probability=p, least=0.01)'
@@ -59,30 +69,38 @@ class DrawValue:
     Attributes:
         probability: Column with the probability of each drawn item, or one number.
         least: Smallest probability of any item, or a table with last_rank and probability.
+        size: Items that were drawn, labelled or not.
+        sizes: Of strata: table with last_rank and drawn, a row for each range of ranks: its place, or the table itself.
     """
 
     design: str
     probability: str | None = None
     least: str | None = None
+    size: int | None = None
+    sizes: Any = None
 
     @classmethod
     def parse(cls, text: str) -> DrawValue:
         """Read it (InputError): which designs there are is left to `Adopted`."""
         call = read_call(text, _EXAMPLE)
-        design = DESIGNS.get(call.name, Design("", weighted=True))
-        if call.arguments and not design.weighted:
-            raise InputError(f"{call.name} has no parameters", f"write it as {call.name}; {_EXAMPLE} has them")
-        words = call.keys_alone(("probability", "least"))
-        return cls(call.name, **{name: word.value for name, word in words.items()})
+        words = call.keys_alone(DESIGNS[call.name].parameters if call.name in DESIGNS else _POISSON)
+        values: dict[str, Any] = {name: word.value for name, word in words.items()}
+        if "size" in words:
+            values["size"] = call.read(words["size"], whole_number, "a whole number")
+        return cls(call.name, **values)
 
     @classmethod
     def of(cls, notes: Mapping[str, Any]) -> DrawValue:
-        """Read it from what a plan keeps, where earlier versions have the probabilities beside the design."""
+        """Read it from what a plan keeps, where earlier versions have its facts beside the design."""
         drawn = str(notes["drawn"])  # earlier versions took it for a file of that name, where there was one
         value = cls.parse(drawn.rpartition("/")[2] if drawn.startswith("/") else drawn)
         kept = [notes.get(name) for name in ("probability", "least_probability")]
         words = [None if word is None else str(word) for word in kept]
-        return cls(value.design, words[0] or value.probability, words[1] or value.least)
+        size = notes.get("sample_size")
+        sizes = (
+            {} if size is None else {"sizes": size} if value.design == "strata" else {"size": whole_number(str(size))}
+        )
+        return replace(value, probability=words[0] or value.probability, least=words[1] or value.least, **sizes)
 
     def __str__(self) -> str:
         return write_call(self.design, {name: word for name, word in vars(self).items() if name != "design"})
