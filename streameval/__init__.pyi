@@ -13,6 +13,7 @@ from streameval.errors import StudyError as StudyError
 from streameval.kinds.drawn_rankings.results import RankingsSample as RankingsSample
 from streameval.kinds.rankings.results import RankingsEvaluation as RankingsEvaluation
 from streameval.labelling.options import LabelsAre
+from streameval.methods.adopted.designs import DrawValue
 from streameval.metrics.arrays import average_precision_score as average_precision_score
 from streameval.metrics.arrays import precision_recall_curve as precision_recall_curve
 from streameval.metrics.arrays import roc_auc_score as roc_auc_score
@@ -58,7 +59,7 @@ def adopt(
     study: str | os.PathLike[str],
     labels: Any,
     *,
-    drawn: str,
+    drawn: str | DrawValue,
     options: RankingOptions | None = ...,
     confidence: float = ...,
     stages: int = ...,
@@ -71,7 +72,6 @@ def adopt(
     memory: float | None = ...,
     threads: int | None = ...,
     verify: Literal["on", "off"] | None = ...,
-    sample_size: Any = ...,
     positive: Sequence[str] | None = ...,
     negative: Sequence[str] | None = ...,
     on: Sequence[str] | str | None = ...,
@@ -87,7 +87,8 @@ def cost(
     method: str | tuple[str, ...] | Sequence[str] | None = ...,
     options: RankingOptions | None = ...,
     price_per_label: float | None = ...,
-    sample_size: int | None = ...,
+    judge: str | None = ...,
+    drawn: str | None = ...,
     score: str | None = ...,
     key: Sequence[str] | None = ...,
     nan: Literal["refuse", "last"] | None = ...,
@@ -101,8 +102,6 @@ def cost(
     min_precision: float | None = ...,
     budget: int | None = ...,
     stages: int | str | None = ...,
-    judge_sample: int | None = ...,
-    judge_accuracy: float | None = ...,
     questions: Question | Sequence[str | Question] | str | None = ...,
     against: Any = ...,
     against_score: str | None = ...,
@@ -255,8 +254,6 @@ def plan(
     min_precision: float | None = ...,
     budget: int | None = ...,
     stages: int | str | None = ...,
-    judge_sample: int | None = ...,
-    judge_accuracy: float | None = ...,
     judge: str | None = ...,
     on: Sequence[str] | str | None = ...,
     reuse: Any = ...,
@@ -324,8 +321,6 @@ def simulate(
     min_precision: float | None = ...,
     budget: int | None = ...,
     stages: int | str | None = ...,
-    judge_sample: int | None = ...,
-    judge_accuracy: float | None = ...,
     positive: Sequence[str] | None = ...,
     negative: Sequence[str] | None = ...,
     relevant: str | None = ...,

@@ -55,7 +55,7 @@ _OUTSIDE_PHRASES = ("no space left on device", "disk quota exceeded", "file too 
 class StreamevalError(ValueError):
     """One line: what, where, hint; passwords and signatures in addresses are hidden.
 
-    Options are named as flags (`--judge-sample`), which `str` shows as Python's keywords.
+    Options are named as flags (`--half-width`), which `str` shows as Python's keywords.
 
     Args:
         what: What is wrong, with the numbers that show it.

@@ -68,7 +68,7 @@ def _adopt(folder, lists):
     items = pq.read_table(lists / "list.parquet")
     drawn = items.take(np.random.default_rng(7).choice(N, 300, replace=False))
     sample = drawn.select(["id"]).append_column("label", drawn.column("right"))
-    how = {"on": "id", "drawn": "uniform", "sample_size": 300, "score": "score", "seed": 7}
+    how = {"on": "id", "drawn": "uniform(size=300)", "score": "score", "seed": 7}
     streameval.adopt(str(lists / "list.parquet"), folder, labels=sample, **how)
 
 

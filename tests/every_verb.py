@@ -92,7 +92,7 @@ select positives
 evaluate positives {LABELS}
 select positives
 evaluate positives {LABELS}
-plan list.parquet --study sampled --judge-sample 4000 --judge-accuracy 0.9 --budget 900 --seed 1
+plan list.parquet --study sampled --judge sample=4000,accuracy=0.9 --budget 900 --seed 1
 select sampled --export ask.csv
 judge sampled ask.csv --label llm
 select sampled
@@ -127,13 +127,13 @@ evaluate drawn-judge {LABELS}
 plan list.parquet --study drawn-names --per name --budget 200 --for precision@2 --seed 5
 select drawn-names
 evaluate drawn-names {LABELS}
-adopt list.parquet --study adopted --labels sample.csv --on id --drawn uniform --sample-size 800 --score score
+adopt list.parquet --study adopted --labels sample.csv --on id --drawn uniform(size=800) --score score
 evaluate adopted
-adopt list.parquet --study strata --labels by-rank.csv --drawn strata --sample-size ranges.csv
+adopt list.parquet --study strata --labels by-rank.csv --drawn strata(sizes=ranges.csv)
 evaluate strata
 adopt list.parquet --study poisson --labels by-rank.csv --drawn poisson(probability=0.02)
 evaluate poisson
-adopt list.parquet --study adopted-stages --labels by-rank.csv --drawn uniform --sample-size 800 --stages 2 --seed 1
+adopt list.parquet --study adopted-stages --labels by-rank.csv --drawn uniform(size=800) --stages 2 --seed 1
 evaluate adopted-stages
 grow adopted-stages --labels 400
 select adopted-stages
@@ -146,9 +146,9 @@ report pair
 monitor 2026-11-21=loguniform 2026-11-22=keyed 'precision@100 >= 0.1' --out history.parquet
 cost --items 2000000000 --alpha 0.05
 cost list.parquet --stages adaptive
-cost --items 1000000 --sample-size 2000
+cost --items 1000000 --drawn uniform(size=2000)
 cost list.parquet --stages 4
-cost --items 1000000 --judge-sample 10000 --judge-accuracy 0.9
+cost --items 1000000 --judge sample=10000,accuracy=0.9
 simulate list.parquet --label label --replicates 3 --judge llm --score score --budget 900
 exact list.parquet --label label --out exact
 exact list.parquet --label label --score score --key id --method paula(window=20),paula(window=100) --misses 30

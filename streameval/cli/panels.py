@@ -108,7 +108,6 @@ AGAINST = _on_demand("Another ranking", (0, 2), "--against")
 MANY = _on_demand("Many rankings", (0, 2), "--per")
 PLAN = Group("How many labels, and how", sort_key=(1,))
 WIDTH = _on_demand("Half-widths", (1, 1), "--alpha")
-JUDGE = _on_demand("A judge", (0, 2), "--judge")
 REUSE = _on_demand("The same items again", (0, 2), "--reuse", "--on")
 LABELS, TASKS = (Group(name, sort_key=(2, i)) for i, name in enumerate(["Labels", "Tasks"]))
 # what goes with every command, or with every one that reads a list, is listed once: by `streameval --help`
@@ -120,18 +119,17 @@ _OF_VERB = {  # what a verb does not show where it is declared
         "at": _on_demand("Cutoffs", (0, 2), "--per", "--sample-of"),
     },
 }
-_LEAD = {"against", "per", "judge", "reuse"}
-_OF_METHODS = {"judge_sample": JUDGE, "judge_accuracy": JUDGE, "min_precision": WIDTH}
+_LEAD = {"against", "per", "reuse"}
+_OF_METHODS = {"min_precision": WIDTH}
 _OF_EVERY_RANKING = {"score", "key"}
 _OF_KIND = {
-    **dict.fromkeys(("Draw", "LabelColumns", "Judging", "Misses", "KnownPositives", "AnswerColumns", "LabelMeaning"),
+    **dict.fromkeys(("LabelColumns", "Judging", "Misses", "KnownPositives", "AnswerColumns", "LabelMeaning"),
                     LABELS),
     **dict.fromkeys(("TaskOptions", "AskOptions"), TASKS),
     **dict.fromkeys(("RankingsDraw", "PerRanking"), MANY),
     "RankingOptions": RANKING,
-    "JudgeColumn": JUDGE,
     "ReuseOptions": REUSE,
-    "MethodOptions": PLAN,
+    **dict.fromkeys(("MethodOptions", "JudgeColumn"), PLAN),
     "Comparing": AGAINST,
 }  # fmt: skip
 

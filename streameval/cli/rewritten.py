@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from itertools import product
 from typing import Any, get_args
 
 from streameval.errors import InputError
+from streameval.judges.options import JudgeValue
 from streameval.methods import list_parameters
+from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.values import MethodValue, method_values, parameters_of
 from streameval.options import listed
 from streameval.questions import Question
 from streameval.questions.comparing import Looks, questions_of
+from streameval.text.numbers import whole_number
 from streameval.text.options import flag, flags
 from streameval.text.retired import RETIRED
 
@@ -100,11 +104,13 @@ def _parameters(typed: _Typed) -> dict[str, Any]:
     """Write parameters into the values of the methods, or of the draw, that they are of."""
     hints = [(option, call) for option, hint in typed.retired.items() if (call := _PARAMETER.fullmatch(hint))]
     calls = [(call, values) for option, call in hints if (values := typed.take_retired(option))]
-    draw = {call[3]: value for call, value in calls if call[1] == "drawn"}
+    draw: dict[str, Any] = {call[3]: value for call, value in calls if call[1] == "drawn"}
     new: dict[str, Any] = {}
     if draw:
-        written_draw = ", ".join(f"{name}={value}" for name, value in draw.items())
-        new["drawn"] = f"{(typed.take('--drawn') or ['poisson'])[-1]}({written_draw})"
+        value = DrawValue.parse((typed.take("--drawn") or [calls[0][0][2]])[-1])
+        if value.design == "strata" and "size" in draw:
+            draw["sizes"] = draw.pop("size")
+        new["drawn"] = str(replace(value, **draw))
     if of_methods := {call[3]: listed(values) for call, values in calls if call[1] == "method"}:
         implied = [*list_parameters()] if typed.verb in _ALL_METHODS else [next(call[2] for call, _ in calls)]
         chosen = typed.take("--method") or listed(typed.take_retired("--methods") or implied)
@@ -125,8 +131,12 @@ def _with(method: MethodValue, values: dict[str, str]) -> str:
 def _renamed(typed: _Typed) -> dict[str, Any]:
     """Write options that have another name or value, alone or with the option that they belong to."""
     new: dict[str, Any] = {}
-    if classes := typed.take_retired("--judge-classes"):
-        new["judge"] = f"{(typed.take('--judge') or [''])[-1]}({classes})"
+    classes, sample, accuracy = map(typed.take_retired, ("--judge-classes", "--judge-sample", "--judge-accuracy"))
+    if classes or sample or accuracy:
+        judge = JudgeValue.parse((typed.take("--judge") or [""])[-1])
+        thresholds = tuple(map(float, listed(classes))) or judge.thresholds
+        new["judge"] = str(JudgeValue(judge.column, thresholds, whole_number(sample) if sample else judge.sample,
+                                      float(accuracy) if accuracy else judge.accuracy))  # fmt: skip
     if typed.has("--stages") and typed.take_retired("--growing"):
         new["stages"] = f"{typed.take('--stages')[-1]}:later"
     if typed.has("--score") and typed.take_retired("--ascending"):

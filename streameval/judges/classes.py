@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError
 from streameval.judges.values import Judge
 from streameval.kernels.sorted_sets import unique
 from streameval.types import Labels, Plan
@@ -185,10 +184,3 @@ def _share(same: BoolArray, weight: FloatArray) -> dict[str, Any]:
         return {"labels": 0, "share": None, "share_of_list": None}
     of_list = float(np.sum(weight[same]) / np.sum(weight))
     return {"labels": int(same.size), "share": float(same.mean()), "share_of_list": of_list}
-
-
-def refuse_accuracy_alone(parameters: Mapping[str, Any]) -> None:
-    """Refuse `judge_accuracy` without a judge: it would plan a judge's labels, and bounds without one."""
-    if parameters.get("judge_accuracy") is not None and parameters.get("judge_sample") is None:
-        raise InputError("--judge-accuracy was given without a judge",
-                         "name one with --judge or --judge-sample, or leave out --judge-accuracy")  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -11,71 +10,19 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.judges.options import JudgeColumn
+from streameval.judges.options import JudgeValue
 from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
 from streameval.text import row_of, short
 from streameval.typing import AnyArray, BoolArray, FloatArray, Int64Array, UInt8Array
 
-_VALUE = re.compile(r"(?P<column>.*?)\((?P<thresholds>\s*[-+.\d][^()]*)\)\s*", re.DOTALL)
-_EXAMPLE = "llm(0.05,0.5,0.95)"
-MOST_CLASSES = 8  # the one of items without an answer among them
-
 
 @dataclass(frozen=True)
-class Judge:
-    """A judge's column and its classes.
-
-    Attributes:
-        column: Of the list, or of the answers for a sample: numbers in [0, 1], booleans, or the words that labels are
-            read by; null and NaN are none.
-        thresholds: Strictly increasing, inside (0, 1). A value is in the class of the last threshold that it reaches.
-
-    Raises:
-        InputError: Thresholds that are not such, or more of them than classes.
-    """
-
-    column: str
-    thresholds: tuple[float, ...] = (0.5,)
-
-    def __post_init__(self) -> None:
-        """Check the thresholds."""
-        edges = (0.0, *self.thresholds, 1.0)
-        if any(a >= b for a, b in pairwise(edges)):
-            shown = ",".join(f"{threshold:g}" for threshold in self.thresholds)
-            raise InputError(f"the thresholds of --judge are {shown}", f"they rise, inside (0, 1): {_EXAMPLE}")
-        if self.classes > MOST_CLASSES:
-            raise InputError(f"{self.classes} classes of a judge, one of items without an answer among them",
-                             f"at most {MOST_CLASSES}: each has to be learnt from labels")  # fmt: skip
-
-    @staticmethod
-    def parse(text: str) -> Judge:
-        """Read a column, with thresholds in parentheses behind it: numbers between commas.
-
-        >>> Judge.parse("llm(0.05, 0.5)"), str(Judge.parse("p(1)(0.5)")), str(Judge.parse("llm"))
-        (Judge(column='llm', thresholds=(0.05, 0.5)), 'p(1)(0.5)', 'llm')
-        """
-        value = _VALUE.fullmatch(text)
-        if value is None:
-            return Judge(text)
-        try:
-            thresholds = tuple(float(number) for number in value["thresholds"].split(","))
-        except ValueError:
-            raise InputError(f"the thresholds of --judge are '{value['thresholds']}'", f"such as {_EXAMPLE}") from None
-        return Judge(value["column"], thresholds)
-
-    def __str__(self) -> str:
-        if self.thresholds == (0.5,) and _VALUE.fullmatch(self.column) is None:
-            return self.column
-        return f"{self.column}({','.join(f'{threshold!r}' for threshold in self.thresholds)})"
+class Judge(JudgeValue):
+    """A judge's answers, and their classes."""
 
     def note(self) -> dict[str, Any]:
         """Say what a plan says of it."""
         return {"column": self.column, "thresholds": list(self.thresholds)}
-
-    @property
-    def classes(self) -> int:
-        """Tell how many there are; the last is of items without an answer."""
-        return len(self.thresholds) + 2
 
     @property
     def prior(self) -> FloatArray:
@@ -133,35 +80,29 @@ class Judge:
         return numbers if numbers.dtype.kind == "f" else numbers.astype(np.bool_)
 
 
-def judge_in(options: JudgeColumn) -> Judge | None:
-    """Give the judge that answers in a column; None where none is named.
+def judge_in(text: str | None) -> Judge | None:
+    """Give the judge of a plan, who answers in a column or is asked about a sample; None where there is none.
 
     Raises:
-        InputError: Thresholds without a column, or such as `Judge` refuses.
+        InputError: Neither a column nor a sample, or both.
     """
-    if options.judge is None:
-        return None
-    judge = Judge.parse(options.judge)
-    if not judge.column:
-        raise InputError(f"--judge '{options.judge}' names no column", f"such as {_EXAMPLE}")
-    return judge
-
-
-def judge_of_sample(options: JudgeColumn) -> Judge:
-    """Give the judge that is asked about a sample: of --judge, thresholds alone; an InputError for a column."""
-    judge = Judge.parse(options.judge or "")
+    judge = None if text is None else Judge.parse(text)
+    if judge is None or (judge.column and judge.sample is None):
+        return judge
     if judge.column:
-        hint = f"leave out --judge-sample, or the column: --judge='{replace(judge, column='')}'"
-        raise InputError("a judge is either a column or asked about a sample", hint)
+        raise InputError("a judge is either a column or asked about a sample",
+                         f"leave out the sample, or the column: --judge='{replace(judge, column='')}'")  # fmt: skip
+    if judge.sample is None:
+        raise InputError(f"--judge '{text}' names no column", 'such as "llm(0.05, 0.95)", or "sample=20000" for none')
     return replace(judge, column="judge")
 
 
-def column_alone(judge: str) -> str:
-    """Refuse thresholds, of a judge of which every value counts as it is (InputError)."""
-    value = Judge.parse(judge)
-    if value.column != judge:
-        raise InputError(f"--judge '{judge}' has thresholds, and here its values count as they are",
-                         f"leave them out: --judge='{value.column}'")  # fmt: skip
+def judge_of_question(text: str | None) -> Judge | None:
+    """Give the judge of a question, who answers in a column (InputError): nothing is planned by what is expected."""
+    judge = judge_in(text)
+    if judge is not None and judge.parameters:
+        raise InputError(f"--judge is '{text}', and a question takes neither sample nor accuracy",
+                         "name a column, perhaps with thresholds: --judge='llm(0.05, 0.95)'")  # fmt: skip
     return judge
 
 

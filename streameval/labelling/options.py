@@ -257,22 +257,6 @@ class KnownPositives:
 
 
 @dataclass(frozen=True)
-class Draw:
-    """Facts of a draw that somebody else made.
-
-    Attributes:
-        sample_size: For `uniform` a number; for `strata` a table with last_rank and drawn, one row for each range of
-            ranks; of other designs a number, which is only held against the rows.
-    """
-
-    sample_size: Any = option(
-        None,
-        "Items that were drawn, labelled or not, each a row. strata: a table with last_rank and drawn, a row for each "
-        "range of ranks.",
-    )
-
-
-@dataclass(frozen=True)
 class ReuseOptions:
     """Drawing the same items in every version of a ranking, and which labels they bring."""
 

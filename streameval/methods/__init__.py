@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from streameval.errors import InputError, StudyError, did_you_mean
-from streameval.methods.options import SHARED
+from streameval.methods.options import option_of
 from streameval.methods.stage_text import STAGE_FIELDS, stage_fields
 from streameval.options import check_type, plain, types_of
-from streameval.text.options import flag
 
 if TYPE_CHECKING:  # help texts name the parameters of methods, and need none of this
     from streameval.curve import Curve
@@ -232,7 +231,7 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
         values |= stage_fields(values.pop("stages"))
     accepted = parameter_names(method)
     for key, value in values.items():
-        shown = flag(key) if key in SHARED else "--stages" if key in STAGE_FIELDS else key
+        shown = "--stages" if key in STAGE_FIELDS else option_of(key)
         for spelling in (key, f"{key}={value}"):
             if spelling in method.retired:
                 raise InputError(f"method {name} has no {spelling} any more", method.retired[spelling])

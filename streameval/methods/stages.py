@@ -11,7 +11,6 @@ from streameval.methods import Method, check_stages
 from streameval.methods.options import STAGES
 from streameval.methods.sampled import Sampled
 from streameval.options import option
-from streameval.text.options import flag
 
 if TYPE_CHECKING:
     from streameval.types import Labels, Plan
@@ -68,7 +67,7 @@ def refuse_stages(
         "batches": f"--stages={method.batches}" if method.batches > 1 else None,
         "later": f"--stages={method.looks}:later" if method.looks > 1 else None,
         "adaptive": "--stages=adaptive" if method.adaptive else None,
-        "sample": flag("judge_sample") if method.judge_sample is not None else None,
+        "sample": f"--judge=sample={method.judge_sample}" if method.judge_sample is not None else None,
     }
     for name in names:
         if option := typed[name]:

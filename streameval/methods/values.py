@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
+from streameval.calls import Argument, Call, read_call, split_at_commas, write_call
 from streameval.errors import InputError, did_you_mean
 from streameval.methods import Method, create, list_parameters, named, own_parameters
-from streameval.methods.options import SHARED
+from streameval.methods.options import SHARED, option_of
 from streameval.methods.stage_text import stages_typed
 from streameval.options import alternatives, types_of
 from streameval.text import short
@@ -19,10 +20,7 @@ from streameval.text.options import flag
 if TYPE_CHECKING:
     from streameval.types import Plan
 
-_NAME = re.compile(r"\s*(\w[\w-]*)\s*")
-_PARAMETER = re.compile(r"\s*([^\W\d][\w-]*)\s*")
-_WORD = re.compile(r"\s*([^\s,()=]+)\s*")
-_EXAMPLE = "such as paula(window=50, epsilon=0.02)"
+_EXAMPLE = "paula(window=50, epsilon=0.02)"
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,7 @@ class MethodValue:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        written = ", ".join(f"{name}={_written(value)}" for name, value in self.parameters.items())
-        return f"{self.name}({written})" if written else self.name
+        return write_call(self.name, self.parameters)
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any]) -> MethodValue:
@@ -98,7 +95,7 @@ def chosen_methods(methods: str | Sequence[str] | None, options: Mapping[str, An
     values = [MethodValue(name) for name in list_parameters()] if methods is None else method_values(methods)
     for name in options:
         if not any(value.takes({name: options[name]}) for value in values):
-            raise InputError(f"none of {', '.join(map(str, values))} has a parameter {flag(name)}")
+            raise InputError(f"none of {', '.join(map(str, values))} has a parameter {option_of(name)}")
     return values
 
 
@@ -119,81 +116,28 @@ def method_values(methods: str | Sequence[str]) -> list[MethodValue]:
     Raises:
         InputError: No such method or parameter, a value of another type, or what is no value; it names the column.
     """
-    text = methods if isinstance(methods, str) else ",".join(map(str, methods))
-    values, at = [], 0
-    while True:
-        value, at = _value_at(text, at)
-        values.append(value)
-        if at == len(text):
-            return list({str(value): value for value in values}.values())
-        if text[at] != ",":
-            raise _refused(text, at, f"'{text[at]}' stands where a comma or the end is expected")
-        at += 1
+    texts = split_at_commas(methods) if isinstance(methods, str) else map(str, methods)
+    values = [_value_of(read_call(text.strip(), _EXAMPLE)) for several in texts for text in split_at_commas(several)]
+    return list({str(value): value for value in values}.values())
 
 
-def _value_at(text: str, at: int) -> tuple[MethodValue, int]:
-    """Read a value from a place of a text on, and the place behind it."""
-    named = _NAME.match(text, at)
-    if named is None:
-        raise _refused(text, at, "the name of a method is missing")
-    name, at = named[1], named.end()
-    if name not in list_parameters():
-        raise InputError(f"there is no method '{name}'", did_you_mean(name, list_parameters()))
-    if at == len(text) or text[at] != "(":
-        return MethodValue(name), at
-    parameters: dict[str, Any] = {}
-    while text[at] != ")":
-        key, value, at = _parameter_at(text, at + 1, name)
-        if key in parameters:
-            raise InputError(f"{name} has {key} twice", "leave out one of them")
-        parameters[key] = value
-        if at == len(text) or text[at] not in ",)":
-            raise _refused(text, at, "a comma or ) is missing")
-    return MethodValue(name, parameters), at + 1 + _blanks(text, at + 1)
+def _value_of(call: Call) -> MethodValue:
+    """Read the parameters of a method by their types."""
+    if call.name not in list_parameters():
+        raise InputError(f"there is no method '{call.name}'", did_you_mean(call.name, list_parameters()))
+    names = [parameter.name for parameter in parameters_of(call.name)]
+    for argument in call.arguments:
+        owners = [name for name in list_parameters() if argument.key in map(attrgetter("name"), parameters_of(name))]
+        if owners and argument.key not in names:
+            raise InputError(f"{call.name} has no parameter '{argument.key}'", f"it is one of {' and '.join(owners)}")
+    return MethodValue(call.name, {key: _read(call, word) for key, word in call.keys_alone(names).items()})
 
 
-def _parameter_at(text: str, at: int, method: str) -> tuple[str, Any, int]:
-    """Read a parameter and its value from a place of a text on, and the place behind them."""
-    named = _PARAMETER.match(text, at)
-    if named is None:
-        raise _refused(text, at, "the name of a parameter is missing")
-    key = named[1].replace("-", "_")
-    names = [parameter.name for parameter in parameters_of(method)]
-    if key not in names:
-        owners = [name for name in list_parameters() if key in [parameter.name for parameter in parameters_of(name)]]
-        hint = f"it is one of {' and '.join(owners)}" if owners else did_you_mean(key, names)
-        raise InputError(f"{method} has no parameter '{named[1]}'", hint)
-    if not text.startswith("=", named.end()):
-        raise _refused(text, named.end(), f"= and the value of {key} are missing")
-    word = _WORD.match(text, named.end() + 1)
-    if word is None:
-        raise _refused(text, named.end() + 1, f"the value of {key} is missing")
-    return key, _read(text, word, method, key), word.end()
-
-
-def _read(text: str, word: re.Match[str], method: str, key: str) -> Any:
+def _read(call: Call, word: Argument) -> Any:
     """Read a value by the type of its parameter; words and decimals are kept as they are typed."""
-    kinds = alternatives(types_of(list_parameters()[method])[key])
-    try:
-        if int in kinds and key != "stages":
-            return whole_number(word[1])
-        if kinds == (bool,):
-            return {"true": True, "false": False}[word[1].lower()]
-        return float(word[1]) if kinds == (float,) else word[1]
-    except (ValueError, KeyError):
-        wanted = "a whole number" if int in kinds else "true or false" if bool in kinds else "a number"
-        raise _refused(text, word.start(1), f"{key} is {wanted}, and '{word[1]}' is none") from None
-
-
-def _written(value: Any) -> str:
-    return f"{value!r}" if isinstance(value, float) else str(value)
-
-
-def _refused(text: str, at: int, what: str) -> InputError:
-    """Say what is wrong in a text, and at which column."""
-    return InputError(f"{short(text, 100)}: {what} (at column {at + _blanks(text, at) + 1})", _EXAMPLE)
-
-
-def _blanks(text: str, at: int) -> int:
-    """Count the blanks from a place of a text on."""
-    return len(text[at:]) - len(text[at:].lstrip())
+    kinds = alternatives(types_of(list_parameters()[call.name])[word.key])
+    if int in kinds and word.key != "stages":
+        return call.read(word, whole_number, "a whole number")
+    if kinds == (bool,):
+        return call.read(word, {"true": True, "false": False}.__getitem__, "true or false")
+    return call.read(word, float, "a number") if kinds == (float,) else word.value

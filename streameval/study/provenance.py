@@ -8,7 +8,7 @@ from dataclasses import fields
 from itertools import groupby
 from typing import Any
 
-from streameval.judges.values import Judge
+from streameval.judges.options import JudgeValue
 from streameval.labelling.readers import IN_MEMORY
 from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.values import MethodValue
@@ -63,7 +63,9 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
     labels = {} if first is None else {"labels": first["place"] or IN_MEMORY, **first["flags"]}
     if plan.method == "adopted":
         how = plan.location.get("adopted", {})
-        rest = {name: word for name, word in how.items() if name not in ("probability", "least_probability")}
+        rest = {
+            name: word for name, word in how.items() if name not in ("probability", "least_probability", "sample_size")
+        }
         drawn = {"drawn": str(DrawValue.of(how))} if "drawn" in how else {}
         return plan_command(plan, study, {**rest, **drawn, "seed": plan.seed}, "adopt")
     chosen = {
@@ -85,7 +87,8 @@ def _judge(plan: Plan) -> dict[str, Any]:
     if judge is None:
         return {}
     column = "" if plan.parameters.get("judge_sample") else judge["column"]
-    return {"judge": str(Judge(column, tuple(judge["thresholds"]))) or None}
+    expected = plan.parameters.get("judge_sample"), plan.parameters.get("judge_accuracy")
+    return {"judge": str(JudgeValue(column, tuple(judge["thresholds"]), *expected)) or None}
 
 
 def _judge_commands(plan: Plan, study: str) -> list[str]:

@@ -18,8 +18,8 @@ SWITCHES = {"existing": "replaced", "examples": "shown"}  # options of two words
 def flag(name: str) -> str:
     """Name an option as the command line does.
 
-    >>> flag("judge_sample"), flag("questions")
-    ('--judge-sample', '--for')
+    >>> flag("half_width"), flag("questions")
+    ('--half-width', '--for')
     """
     return f"--{_AS_FLAG.get(name, name).replace('_', '-')}"
 

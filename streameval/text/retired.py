@@ -29,9 +29,15 @@ _COMPARED = {
     "--within": "said by the question: --for 'gain@1000 within VALUE'",
     "--look": "said by the question: --for 'gain@1000 within 2%' is looked at once, 'gain@1000 > 0' at any time",
 }
+_SIZE = "--drawn 'uniform(size=VALUE)'"
 _MISSES = {"--misses-from": "--misses VALUE"}
 _ORDER = {"--ascending": "--score=-COL, as in --score=-loss: small ones come first"}
-_JUDGE = {"--judge-classes": "--judge 'COLUMN(VALUE)'"}
+_EXPECTED = {"--judge-sample": "--judge 'sample=VALUE'", "--judge-accuracy": "--judge 'accuracy=VALUE'"}
+_JUDGE = {
+    "--judge-classes": "--judge 'COLUMN(VALUE)'",
+    **_EXPECTED,
+    "--judge-accuracy": "--judge 'COLUMN(accuracy=VALUE)'",
+}
 RETIRED: dict[str, dict[str, str]] = {
     "plan": {
         **_TIME,
@@ -80,7 +86,7 @@ RETIRED: dict[str, dict[str, str]] = {
     "report": {"--items": "--examples VALUE", "--plots": "--plot VALUE"},
     "label": {"--question": "--ask VALUE"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
-    "cost": {**_FIRST, **_METHOD, **_TERMS, **_COMPARED, "--adopted": "--sample-size VALUE"},
+    "cost": {**_FIRST, **_METHOD, **_EXPECTED, **_TERMS, **_COMPARED, "--adopted": _SIZE, "--sample-size": _SIZE},
     "simulate": {
         **_FIRST,
         **_METHOD,
@@ -102,10 +108,11 @@ RETIRED: dict[str, dict[str, str]] = {
     "adopt": {
         **_ORDER,
         "--looks": "--stages VALUE",
-        "--strata": "--sample-size VALUE",
+        "--sample-size": _SIZE,
+        "--strata": "--drawn 'strata(sizes=VALUE)'",
         "--probability": "--drawn 'poisson(probability=VALUE)'",
         "--least-probability": "--drawn 'poisson(probability=COL, least=VALUE)'",
-        "--top": "--drawn strata --sample-size TABLE",
+        "--top": "--drawn 'strata(sizes=TABLE)'",
     },
     "scan": _SPARK,
 }  # by verb: options that stood in the guides, and what says the same now

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from streameval.errors import InputError
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.labelling.known_rows import DrawnRows, ListKeys, locate_rows, read_columns
-from streameval.labelling.options import Draw, LabelColumns
+from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import IN_MEMORY, place_of
 from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
 from streameval.methods.adopted.designs import DESIGNS, DrawValue
@@ -26,7 +26,6 @@ from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.options import split, takes
 from streameval.printed import Printed, Record
-from streameval.questions.cutoffs import number
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
@@ -34,7 +33,6 @@ from streameval.reporting.next_step import make_results
 from streameval.rows.options import RankingOptions, take_ranking_options
 from streameval.stores.transfer import local_copy
 from streameval.study.known_labels import KnownLabels
-from streameval.text import short
 from streameval.types import Plan
 from streameval.typing import FloatArray, Int64Array
 
@@ -42,13 +40,13 @@ _PER_FOLD = 20  # ranges of ranks, and classes of probabilities, to an e-fold of
 _MOST_CLASSES = 2_000
 
 
-@takes(RankingOptions, Draw, LabelColumns)
+@takes(RankingOptions, LabelColumns)
 def adopt(
     ranking: Any,
     study: str | os.PathLike[str],
     labels: Any,
     *,
-    drawn: str,
+    drawn: str | DrawValue,
     options: RankingOptions | None = None,
     confidence: float = 0.95,
     stages: int = 1,
@@ -59,8 +57,8 @@ def adopt(
 
     They become a study: a true curve if it is known how they were drawn.
 
-    Example: streameval adopt list/ --study s --labels a.csv --drawn uniform --sample-size 900
-    Example: streameval adopt list/ --study s --labels a.csv --drawn strata --sample-size b.csv
+    Example: streameval adopt list/ --study s --labels a.csv --drawn "uniform(size=900)"
+    Example: streameval adopt list/ --study s --labels a.csv --drawn "strata(sizes=b.csv)"
     Example: streameval adopt list/ --study s --labels a.csv --drawn "poisson(probability=p)"
 
     Args:
@@ -68,16 +66,19 @@ def adopt(
             `score`. In Python as for `plan`.
         study: Folder of the study; made if it is not there.
         labels: Label table with one row for every drawn item, labelled or not, by rank or by `on`.
-        drawn: How they were drawn: uniform, strata, "poisson(probability=COL, least=0.01)", or unknown: there are
-            estimates then, and no bounds. In Python too it is believed: the study's claim says so. `probability` is a
-            column of the labels (where the ranking has it too, that of every item), or one number; `least` the smallest
-            of any item, drawn or not, or a table with last_rank and probability.
+        drawn: How they were drawn: "uniform(size=900)" (so many items, labelled or not, each a row),
+            "strata(sizes=TABLE)" (a table with last_rank and drawn, a row for each range of ranks),
+            "poisson(probability=COL, least=0.01)", or unknown: there are estimates then, and no bounds. In Python too
+            it is believed: the study's claim says so. `probability` is a column of the labels (where the ranking has it
+            too, that of every item), or one number; `least` the smallest of any item, drawn or not, or a table with
+            last_rank and probability; `size` goes with poisson and unknown too, and is only held against the rows. A
+            `DrawValue` ("strata", sizes=table) takes a table in memory.
         options: In Python: what describes the ranking, at once.
         confidence: Probability of the claim.
         stages: How often bounds may be seen and labels of our own added after, with grow.
         seed: Seed of the shuffle of tasks (default: a fresh one).
-        raw_options: In Python by name: fields of `RankingOptions`, as `score`; of `Draw`; and of `LabelColumns`: `on`,
-            `label`, `annotator`, `time`, `source`, `positive`, `negative`.
+        raw_options: In Python by name: fields of `RankingOptions`, as `score`; and of `LabelColumns`: `on`, `label`,
+            `annotator`, `time`, `source`, `positive`, `negative`.
 
     Returns:
         Plan: Its ranks are the sample's.
@@ -89,11 +90,10 @@ def adopt(
         StudyError: The folder holds a different plan, of which something was made.
     """
     ranking_options = take_ranking_options(options, raw_options)
-    size, columns = split((Draw, LabelColumns), raw_options, "adopt")
+    (columns,) = split((LabelColumns,), raw_options, "adopt")
     columns = replace(columns, key=",".join(ranking_options.key) or None)
-    value = DrawValue.parse(drawn)
-    how = _SampleDraw(size.sample_size, value.probability, value.least)
-    method = Adopted(confidence, value.design, stages)
+    how = drawn if isinstance(drawn, DrawValue) else DrawValue.parse(drawn)
+    method = Adopted(confidence, how.design, stages)
     _refuse_unsaid(method, how)
     with KnownLabels(labels, columns).at_hand() as known_labels:
         request = PlanRequest.parse(study, seed, ranking_options, known_labels)
@@ -102,8 +102,9 @@ def adopt(
         rows = _locate(known_labels.source, columns, how, ListKeys(opened.n_items, opened.rows.all_names(), by_rank))
         strata = _strata(method, how, rows, opened, ranking_options.memory)
         plan = method.adopt(opened.n_items, request.drawing_seed, rows.rank, strata, rows.probability)
-        value = value if value.least is None else replace(value, least=place_of(value.least))
-        facts = _draw_facts(labels, {"drawn": str(value), "confidence": confidence, "stages": stages, **raw_options})
+        facts = _draw_facts(
+            labels, {"drawn": str(_of_any_folder(how)), "confidence": confidence, "stages": stages, **raw_options}
+        )
         plan = replace(plan, ranking=opened.description(), location={**opened.location(), "adopted": facts})
         return request.save(Drawn(plan, opened, known_labels.known_by(rows.on).votes(plan, rows.keys)))
 
@@ -136,29 +137,24 @@ def printed(plan: Plan, study: Path, drawn: str, **_: Any) -> Printed:
 
 
 def _draw_facts(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what was said of the draw, as JSON-ready values: a table of sizes as it is found from any folder."""
+    """Say what was said of the draw, as JSON-ready values."""
     values = {}
     for name, value_given in how.items():
         value = ",".join(value_given) if isinstance(value_given, tuple) else value_given
-        if isinstance(value, int | float | str) and not (name == "sample_size" and os.path.exists(str(value))):
-            values[name] = value
-        elif value is not None:
-            values[name] = place_of(value) or IN_MEMORY
+        if value is not None:
+            values[name] = value if isinstance(value, int | float | str) else place_of(value) or IN_MEMORY
     usual = {"confidence": 0.95, "stages": 1}
     kept = {name: value for name, value in values.items() if value != usual.get(name)}
     return {"labels": place_of(labels) or IN_MEMORY, **kept}
 
 
-@dataclass(frozen=True)
-class _SampleDraw:
-    """A draw that somebody else made: `Draw`, and the probabilities of its `DrawValue`."""
-
-    sample_size: Any
-    probability: str | None
-    least: str | None
+def _of_any_folder(how: DrawValue) -> DrawValue:
+    """Name the tables of a draw as they are found from any folder."""
+    least = None if how.least is None else place_of(how.least)
+    return replace(how, least=least, sizes=None if how.sizes is None else place_of(how.sizes) or IN_MEMORY)
 
 
-def _locate(source: Any, columns: LabelColumns, how: _SampleDraw, listed: ListKeys) -> DrawnRows:
+def _locate(source: Any, columns: LabelColumns, how: DrawValue, listed: ListKeys) -> DrawnRows:
     """The items of the sample, each with its probability where the design has any."""
     if not _is_number(how.probability):
         return locate_rows(source, columns, how.probability, listed)
@@ -169,7 +165,7 @@ def _locate(source: Any, columns: LabelColumns, how: _SampleDraw, listed: ListKe
     return replace(rows, probability=np.full(rows.rank.size, same))
 
 
-def _refuse_unsaid(method: Adopted, how: _SampleDraw) -> None:
+def _refuse_unsaid(method: Adopted, how: DrawValue) -> None:
     """Refuse a design that lacks what it needs, or is given what says nothing of it."""
     name, weighted = method.drawn, method.design.weighted
     if _is_number(how.probability) and how.least is not None:
@@ -179,41 +175,41 @@ def _refuse_unsaid(method: Adopted, how: _SampleDraw) -> None:
             f"labels drawn as {name} need each item's probability",
             "name it: --drawn='poisson(probability=COL)'",
         )
-    if name == "strata" and (how.sample_size is None or number(str(how.sample_size)) is not None):
+    if name == "strata" and how.sizes is None:
         raise InputError(
-            "it is not said how many were drawn of which ranks", "--sample-size TABLE with last_rank and drawn"
+            "it is not said how many were drawn of which ranks",
+            "name a table with last_rank and drawn: --drawn='strata(sizes=TABLE)'",
         )
-    if name == "uniform" and how.sample_size is None:
+    if name == "uniform" and how.size is None:
         raise InputError(
             "it is not said how many items were drawn",
-            "--sample-size N; drawn items without a label need a row too, with an empty label",
+            "say it: --drawn='uniform(size=N)'; those without a label need a row too, with an empty label",
         )
+    if how.size is not None and how.size < 1:
+        raise InputError(f"size of --drawn is {how.size:,}, below 1", "such as --drawn='uniform(size=2000)'")
 
 
-def _strata(method: Adopted, how: _SampleDraw, rows: DrawnRows, ranking: Ranking, memory: float) -> Strata | Floor:
+def _strata(method: Adopted, how: DrawValue, rows: DrawnRows, ranking: Ranking, memory: float) -> Strata | Floor:
     """Give what was drawn of which ranks; of a design with probabilities, the smallest of each range."""
     n_items, came = ranking.n_items, rows.rank.size
-    if method.drawn != "strata" and how.sample_size is not None:
-        _hold_against(how.sample_size, came)
+    if how.size is not None:
+        _hold_against(how.size, came)
     if method.design.weighted:
         return _least(how, rows, ranking, memory)
     if method.drawn == "strata":
-        last, drawn = _ranges(how.sample_size, "drawn", n_items)
+        last, drawn = _ranges(how.sizes, "drawn", n_items)
         if np.any(drawn != np.floor(drawn)):
             raise InputError("--drawn has to be whole numbers", "how many items were drawn of each range")
         return _strata_of_ranges(Strata(last, drawn.astype(np.int64)), rows)
     return Strata(np.array([n_items]), np.array([came]))
 
 
-def _hold_against(sample_size: Any, came: int) -> None:
+def _hold_against(drawn: int, came: int) -> None:
     """Refuse more or fewer rows than the items that were drawn."""
-    drawn = number(str(sample_size))
-    if drawn is None or drawn < 1 or drawn != int(drawn):
-        raise InputError(f"--sample-size is {short(str(sample_size))}, not a whole number from 1", "--sample-size 2000")
     if came != drawn:
         more = "more" if came > drawn else "fewer"
         raise InputError(
-            f"{came:,} items came, {more} than the {int(drawn):,} that were drawn",
+            f"{came:,} items came, {more} than the {drawn:,} that were drawn",
             "items that were drawn and not labelled need a row with an empty label; others are no part of the sample",
         )
 
@@ -251,7 +247,7 @@ def _ranges(source: Any, column: str, n_items: int) -> tuple[Int64Array, FloatAr
     return last.astype(np.int64), value
 
 
-def _least(how: _SampleDraw, rows: DrawnRows, ranking: Ranking, memory: float) -> Floor:
+def _least(how: DrawValue, rows: DrawnRows, ranking: Ranking, memory: float) -> Floor:
     """Ranges of ranks with the smallest probability of any of their items."""
     n_items, least_rate = ranking.n_items, how.least
     if least_rate is None and _is_number(how.probability):

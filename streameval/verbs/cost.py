@@ -12,6 +12,7 @@ from streameval.copies.write import for_a_while
 from streameval.errors import InputError, check_price
 from streameval.kinds import kind_for
 from streameval.methods import create
+from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.options import MethodOptions
 from streameval.notebook import Tabular
 from streameval.options import takes
@@ -34,7 +35,7 @@ class Costs(ShowsItself, Tabular):
 
     Attributes:
         notes: What the numbers mean.
-        adopted: What a uniform sample that somebody else drew is worth, where its size was given (`sample_size`).
+        adopted: What a uniform sample that somebody else drew is worth, where its size was given (`drawn`).
     """
 
     methods: tuple[dict[str, Any], ...]
@@ -82,7 +83,8 @@ def cost(
     method: str | tuple[str, ...] | Sequence[str] | None = None,
     options: RankingOptions | None = None,
     price_per_label: float | None = None,
-    sample_size: int | None = None,
+    judge: str | None = None,
+    drawn: str | None = None,
     **parameters: Any,
 ) -> Costs:
     """Forecast the labels.
@@ -101,8 +103,10 @@ def cost(
         method: Methods, separated by commas; may be repeated (default: all): loguniform, "paula(window=50)".
         options: In Python: what describes the ranking; each of its fields may be given by itself, as `where`.
         price_per_label: Adds what the labels cost. In Python `price` = labels × price.
-        sample_size: Say too what a uniform sample of this size is worth that somebody else drew (streameval adopt). In
-            Python in `adopted`.
+        judge: What is expected of a judge: "accuracy=0.9" (how often it is right), or "sample=20000, accuracy=0.9" of
+            one that is asked about so many items.
+        drawn: Say too what a sample is worth that somebody else drew: "uniform(size=900)" (streameval adopt). In Python
+            in `adopted`.
         against: Instead: what it costs to compare two rankings of the same items whose tops have this share in common,
             such as 80%.
         parameters: In Python by name: fields of `RankingOptions`, and of `MethodOptions`; each method takes those it
@@ -134,10 +138,14 @@ def cost(
     counted = ranking if items is None else items
     price_of(0, price_per_label)
     ranking_options = take_ranking_options(options, parameters)
-    raw_options = {key: value for key, value in {"method": method, **parameters}.items() if value is not None}
-    if sample_size is not None and (other := [name for name in ("questions", "against") if name in raw_options]):
-        what = f"--sample-size says what a sample is worth for a curve, and {flag(other[0])} is no question of a curve"
-        raise InputError(what, "ask for the cost of each by itself")
+    raw_options = {
+        key: value for key, value in {"method": method, "judge": judge, **parameters}.items() if value is not None
+    }
+    of_curve = [name for name, value in {"judge": judge, "drawn": drawn}.items() if value is not None]
+    if of_curve and (other := [name for name in ("questions", "against") if name in raw_options]):
+        raise InputError(f"{flag(of_curve[0])} is about a curve, and {flag(other[0])} is not",
+                         "ask for the cost of each by itself")  # fmt: skip
+    sample_size = None if drawn is None else _size_drawn(drawn)
     kind = kind_for("cost", raw_options)
     if isinstance(counted, Integral | float):
         n_items = int(counted)
@@ -148,6 +156,15 @@ def cost(
             n_items, forecast = opened.n_items, kind.costs(opened.n_items, opened, raw_options)
     adopted = None if sample_size is None else _worth(n_items, sample_size, raw_options)
     return Costs(_with_prices(forecast.rows, price_per_label), n_items, forecast.notes, adopted)
+
+
+def _size_drawn(drawn: str) -> int:
+    """Read the size of a uniform sample; an `InputError` for any other draw."""
+    value = DrawValue.parse(drawn)
+    if value.design != "uniform" or value.size is None:
+        raise InputError(f"--drawn is '{drawn}', and a forecast is made of uniform samples",
+                         "such as --drawn='uniform(size=900)'")  # fmt: skip
+    return value.size
 
 
 def _with_prices(rows: Sequence[dict[str, Any]], price: float | None) -> tuple[dict[str, Any], ...]:

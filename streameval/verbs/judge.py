@@ -54,7 +54,7 @@ def judge(
     Example: streameval judge my-study --command ./ask.sh --rate 20 --price-per-label 0.002
 
     Args:
-        study: Folder of a study that was planned with --judge-sample; select --export writes what to ask.
+        study: Folder of a study that was planned with --judge sample=ITEMS; select --export writes what to ask.
         answers: What the judge said, in any format that evaluate takes: 0/1, yes/no or a probability. Items without an
             answer are a class of their own. In Python also tables; what cannot be read is no answer.
         command: Program to ask instead: it reads a line of JSON for each item, and writes {"se_task": …, "label": …}.
@@ -128,7 +128,7 @@ def _refuse_no_sample(folder: Study, plan: Plan) -> None:
     if asked_judge(plan) is None or method.judge_sample is None:
         sample = min(200_000, plan.n_items)
         raise StudyError(f"{folder.folder}: its plan has no sample for a judge",
-                         f"a plan with --judge-sample {sample}, say, has one")  # fmt: skip
+                         f"a plan with --judge=sample={sample}, say, has one")  # fmt: skip
     if awaits_judge(plan) and folder.labels.sources():
         raise InputError(f"{folder.folder}: there are labels already, and its judge may have seen them",
                          "a judge answers first: plan into a new folder")  # fmt: skip

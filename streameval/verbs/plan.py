@@ -70,7 +70,7 @@ def plan(
             any other.
         **parameters: In Python: fields of `RankingOptions`, of `MethodOptions` (`alpha`, `budget`, `confidence`,
             `stages`), of `JudgeColumn` (`judge` is read once, here, so that it cannot depend on labels that come later;
-            with `judge_sample` there is no column: `select` hands out the items, `judge` takes the answers), and of
+            with "sample=20000" there is no column: `select` hands out the items, `judge` takes the answers), and of
             `ReuseOptions` (`on` and `reuse`). With `per`, columns that name the ranking of a row
             in a list that holds many, rankings are drawn uniformly, and the first items of each planned to be labelled:
             `questions` such as "precision@5, 10" say which means are bounded, all together, and down to which item

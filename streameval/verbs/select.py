@@ -113,8 +113,8 @@ def select(
         columns: The items' columns to carry, separated by commas; key columns are carried besides (default: all; an
             export leaves out scores, labels, the index of a pandas frame, and what follows the order of the ranking).
         export: Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline
-            page). Tasks of a plan with --stages come batch by batch. Those of a plan with --judge-sample are for the
-            judge, until it has answered. In Python too, it has no items whose label the plan reuses. Its order is a
+            page). Tasks of a plan with --stages come batch by batch. Where a judge is asked about a sample, they are
+            for it until it has answered. In Python too, it has no items whose label the plan reuses. Its order is a
             seeded shuffle, and se_task numbers that shuffle, so neither reveals a rank.
         engine: In Python: what runs the scans of a list by score: see `scan`.
         tasks: In Python: `remaining`, `repeats`, `controls`, `ask`, `positive`, `negative`, `guidelines`, `image`,

@@ -88,11 +88,13 @@ def simulate(
     refuse_alpha_with_budget(parameters)
     settings, meaning = take_ranking_options(options, parameters), make_own(LabelMeaning, parameters)
     shared = {key: value for key, value in parameters.items() if value is not None}
+    read_judge = None if judge is None else Judge.parse(judge)
+    shared |= {} if read_judge is None else read_judge.parameters
     chosen = [variant for value in chosen_methods(method, shared) for variant in _variants(value)]
     with for_a_while(ranking, settings) as source:
         opened = open_ranking(source, settings)
         truth = read_truth(opened, label, settings, meaning)
-        answers = None if judge is None else _answers(opened, Judge.parse(judge))
+        answers = None if read_judge is None else _answers(opened, read_judge)
     rows, runs = [], {}
     for done, value in enumerate({str(value): value for value in chosen}.values()):
         progress(done, len(chosen))

@@ -78,13 +78,12 @@ def test_help_of_plan_shows_what_concerns_every_plan(shown):
     assert [*found] == ["Arguments", "Parameters", "Ranking", LEADING, PLAN]
     assert found["Ranking"][:2] == ["score", "key"]
     assert "for" in found["Parameters"]
-    assert sorted(found[LEADING]) == ["against", "judge", "per", "reuse"]
+    assert sorted(found[LEADING]) == ["against", "per", "reuse"]
     assert sum(map(len, found.values())) <= 24
 
 
 @pytest.mark.parametrize(("words", "panel", "flags"), [
     (["--against"], "Another ranking", ["against-score", "engine"]),
-    (["--judge", "llm"], "A judge", ["judge-sample", "judge-accuracy"]),
     (["--on"], "The same items again", ["on", "label", "labels-unseen-by-model"]),
 ])  # fmt: skip
 def test_help_for_a_topic_shows_its_flags(shown, words, panel, flags):
@@ -93,9 +92,9 @@ def test_help_for_a_topic_shows_its_flags(shown, words, panel, flags):
 
 
 TOPICS = {  # verbs that do not show all of their flags at once, and with what they show the others
-    "plan": ["--against", "--per", "--judge", "--reuse", "--alpha"],
-    "cost": ["--against", "--judge", "--score", "--alpha"],
-    "simulate": ["--judge", "--score", "--alpha"],
+    "plan": ["--against", "--per", "--reuse", "--alpha"],
+    "cost": ["--against", "--score", "--alpha"],
+    "simulate": ["--score", "--alpha"],
     "exact": ["--per", "--score", "--sample-of"],
     "adopt": ["--score"],
 }

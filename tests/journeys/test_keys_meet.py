@@ -108,7 +108,7 @@ def reuse(items, given, study):
 
 
 def judge(items, given, study):
-    streameval.plan(items, study, judge_sample=N, **ALL)
+    streameval.plan(items, study, judge=f"sample={N}", **ALL)
     streameval.select(study, ranking=items, columns="id", export=study.with_suffix(".csv"))
     plan = streameval.judge(study, given, on="id")
     said = dict(zip(*(plan.judge_sample.column(name).to_pylist() for name in ("rank", "judge")), strict=True))

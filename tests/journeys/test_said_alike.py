@@ -101,7 +101,7 @@ def test_measures_and_gates_say_what_their_commands_print(catalogue, capsys):
 @pytest.mark.parametrize(("flags", "options"), [
     (["--items", "1e6"], {"items": 1_000_000}),
     (["--items", "1e6", "--price-per-label", "0.1"], {"items": 1_000_000, "price_per_label": 0.1}),
-    (["--items", "1e6", "--sample-size", "500"], {"items": 1_000_000, "sample_size": 500}),
+    (["--items", "1e6", "--drawn", "uniform(size=500)"], {"items": 1_000_000, "drawn": "uniform(size=500)"}),
     (["--items", "1e6", "--for", "precision@1000 >= 0.9"], {"items": 1_000_000, "questions": "precision@1000 >= 0.9"}),
 ])  # fmt: skip
 def test_costs_say_what_their_command_prints(flags, options, capsys):

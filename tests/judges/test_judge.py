@@ -126,7 +126,7 @@ def test_a_judge_may_answer_in_words(files):
 
 
 def test_the_journey_with_a_judge(files, capsys):
-    assert planned("--judge-accuracy", "0.9") == 0
+    assert planned("--judge", "llm(accuracy=0.9)") == 0
     out = capsys.readouterr().out
     assert ", no answer: 114. People should not see its answers." in out
     assert run(["select", "s", "--export", "tasks.csv"]) == 0
@@ -258,7 +258,10 @@ def test_bad_input_is_one_line(files, capsys):
     pq.write_table(items.set_column(1, "llm", pa.array(np.linspace(0, 1.5, N))), "odd.parquet")
     for arguments, says in [
         (["--judge", "llm(0.5,0.2)"], "the thresholds of --judge are 0.5,0.2. Hint: they rise"),
-        (["--judge", "llm(0.5,x)"], "the thresholds of --judge are '0.5,x'. Hint: such as llm(0.05,0.5,0.95)"),
+        (
+            ["--judge", "llm(0.5,x)"],
+            "the thresholds of --judge are '0.5,x'. Hint: such as llm(0.05, 0.95, accuracy=0.9)",
+        ),
         (["--judge", "llm(x)"], "no column 'llm(x)'"),
         (["--judge", "(0.5)"], "--judge '(0.5)' names no column"),
         (["--judge", "llm(0.5,1.5)"], "the thresholds of --judge are 0.5,1.5. Hint: they rise, inside (0, 1)"),
@@ -273,7 +276,9 @@ def test_bad_input_is_one_line(files, capsys):
         (["--by", "llm"], "a judge does not go with slices"),
         (["--method", "paula"], "has no use for a judge"),
         (["--on", "item"], "a judge does not go with draws by key"),
-        (["--judge-accuracy", "90"], "judge-accuracy is 90"),
+        (["--judge", "llm(accuracy=90)"], "accuracy of --judge is 90"),
+        (["--judge", "llm(acuracy=0.9)"], "llm has no parameter 'acuracy'. Hint: did you mean 'accuracy'?"),
+        (["--judge", "llm(accuracy=x)"], "accuracy is a number, and 'x' is none (at column 14)"),
     ]:
         alpha = ["--alpha", "0.2"] if "paula" not in arguments else []
         judge = [] if "--judge" in arguments else ["--judge", "llm"]
@@ -283,7 +288,7 @@ def test_bad_input_is_one_line(files, capsys):
         assert said.count("\n") == 1
     assert planned(ranking="odd.parquet", study="x") == 2
     assert "judge column 'llm' has 1.0" in capsys.readouterr().err
-    with pytest.raises(InputError, match="judge_accuracy was given without a judge"):
+    with pytest.raises(InputError, match=r"'judge_accuracy' any more. Hint: it is judge='COLUMN\(accuracy=0.9\)'"):
         streameval.plan("list.parquet", "x", judge_accuracy=0.9)
     with pytest.raises(InputError, match=r"no option 'judge_classes' any more. Hint: it is judge='COLUMN\(0.5\)'"):
         streameval.plan("list.parquet", "x", judge_classes="0.5")

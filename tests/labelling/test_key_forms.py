@@ -210,7 +210,7 @@ def test_every_verb_that_joins_labels_shows_a_key_of_each_side_where_none_is_the
 def test_judge_and_reuse_show_a_key_of_each_side_where_none_is_the_same(tmp_path):
     items = pa.table({"id": np.arange(100)})
     plan = {"budget": 20, "seed": 1, "method": "loguniform"}
-    streameval.plan(items, tmp_path / "j", judge_sample=50, **plan)
+    streameval.plan(items, tmp_path / "j", judge="sample=50", **plan)
     streameval.select(tmp_path / "j", ranking=items, columns="id", export=tmp_path / "tasks.csv")
     words, numbers = ({"id": ids, "label": [1, 0]} for ids in (["x", "y"], [300, 301]))
     one = r"id is x \(VARCHAR\) in the first row, id is [0-9]+ \(BIGINT\) of the first planned item"

@@ -57,9 +57,9 @@ def test_a_list_and_a_sample_are_joined_by_the_key(items, capsys):
         found = streameval.exact("list.parquet", key="id", labels=labels, score="score", **more)
         assert found.metrics.equals(expected)
     taken = pq.read_table("by-thing.parquet").slice(100, 300)
-    streameval.adopt("list.parquet", "a", taken.rename_columns(["id", "label"]), drawn="uniform", sample_size=300,
+    streameval.adopt("list.parquet", "a", taken.rename_columns(["id", "label"]), drawn="uniform(size=300)",
                      score="score", key="id")  # fmt: skip
-    streameval.adopt("list.parquet", "b", taken, drawn="uniform", sample_size=300, score="score", key="id",
+    streameval.adopt("list.parquet", "b", taken, drawn="uniform(size=300)", score="score", key="id",
                      on="id=thing")  # fmt: skip
     one, other = (streameval.evaluate(study) for study in ("a", "b"))
     assert one.metrics.equals(other.metrics)

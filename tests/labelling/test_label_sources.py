@@ -494,7 +494,7 @@ def test_a_name_that_list_and_labels_share_is_proposed_where_nothing_is_planned(
     small_study(tmp_path)
     (tmp_path / "l.csv").write_text("id,label\n" + "".join(f"{7 * i + 3},{i % 2}\n" for i in range(60)))
     listed, labels = str(tmp_path / "items.parquet"), ["--labels", str(tmp_path / "l.csv")]
-    adopt = ["adopt", listed, "--study", str(tmp_path / "ours"), "--drawn", "uniform", "--sample-size", "60"]
+    adopt = ["adopt", listed, "--study", str(tmp_path / "ours"), "--drawn", "uniform(size=60)"]
     for command in (["exact", listed, "--label", "label"], adopt):
         assert run([*command, *labels]) == 2
         assert "the items have 'id' too: --on id" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.judges.values import Judge
+from streameval.judges.options import JudgeValue
 from streameval.methods import available, create, list_parameters, method_of
 from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.values import MethodValue, method_value, method_values, parameters_of
@@ -63,17 +63,17 @@ def test_a_plan_is_made_again_by_the_value_of_its_method(name):
     ("paula(interval=hoeffding)", "paula has no parameter 'interval'. Hint: it is one of uniform"),
     ("paula(window=2.5)", "paula(window=2.5): window is a whole number, and '2.5' is none (at column 14)."),
     ("loguniform(alpha=x)", "loguniform(alpha=x): alpha is a number, and 'x' is none (at column 18)."),
-    ("paula(window=1,000)", "the name of a parameter is missing (at column 16)."),
+    ("paula(window=1,000)", "'000' is not written as KEY=VALUE (at column 16)."),
     ("paula(window=100", "paula(window=100: a comma or ) is missing (at column 17)."),
-    ("paula(window)", "paula(window): = and the value of window are missing (at column 13)."),
+    ("paula(window)", "paula(window): 'window' is not written as KEY=VALUE (at column 7)."),
     ("paula(window=)", "paula(window=): the value of window is missing (at column 14)."),
-    ("paula()", "paula(): the name of a parameter is missing (at column 7)."),
+    ("paula()", "paula(): a value is missing (at column 7)."),
     ("paula(window=1) uniform", "'u' stands where a comma or the end is expected (at column 17)."),
     ("paula(window=1, window=2)", "paula has window twice. Hint: leave out one of them"),
     ("paula,uniform", "'paula,uniform' names 2 methods. Hint: a plan is made by one"),
     ("paula(tail=ajar)", "tail is 'ajar'"),
     ("loguniform(stages=x)", "--stages is 'x'. Hint: it takes 3, 3:later or adaptive"),
-    ("", "the name of a method is missing"),
+    ("", "a name is missing"),
 ])  # fmt: skip
 def test_what_is_no_value_is_refused_in_one_line(text, says):
     with pytest.raises(InputError) as refused:
@@ -104,16 +104,28 @@ def test_the_guide_lists_the_parameters_of_a_method(capsys):
 
 
 @given(
-    st.text("ab(1).,= ", max_size=6), st.lists(st.floats(0.001, 0.999), min_size=1, max_size=6, unique=True).map(sorted)
+    st.text("ab(1).,= ", max_size=6),
+    st.lists(st.floats(0.001, 0.999), min_size=1, max_size=6, unique=True).map(sorted),
+    st.none() | st.integers(0, 2**62),
+    st.none() | FLOATS,
 )
-def test_a_judge_that_is_written_is_read(column, thresholds):
-    judge = Judge(column, tuple(thresholds))
-    assert Judge.parse(str(judge)) == judge
+def test_a_judge_that_is_written_is_read(column, thresholds, sample, accuracy):
+    for edges in (tuple(thresholds), (0.5,)):
+        judge = JudgeValue(column, edges, sample, accuracy)
+        assert JudgeValue.parse(str(judge)) == judge
 
 
-@given(st.sampled_from(["p", "0.02", "meta.p"]), st.sampled_from([None, "0.01", "least.parquet"]))
-def test_a_draw_that_is_written_is_read(probability, least):
-    for value in (DrawValue("uniform"), DrawValue("poisson", probability, least)):
+@given(
+    st.sampled_from(["p", "0.02", "meta.p"]),
+    st.sampled_from([None, "0.01", "least (1).parquet"]),
+    st.none() | st.integers(0, 2**62),
+)
+def test_a_draw_that_is_written_is_read(probability, least, size):
+    sizes = least if least != "0.01" else None
+    for value in (DrawValue("uniform", size=size), DrawValue("unknown", size=size), DrawValue("strata", sizes=sizes),
+                  DrawValue("poisson", probability, least, size)):  # fmt: skip
         assert DrawValue.parse(str(value)) == value
     kept = {"drawn": "poisson", "probability": probability, "least_probability": least}  # as earlier versions kept it
     assert DrawValue.of(kept) == DrawValue("poisson", probability, least)
+    assert DrawValue.of({"drawn": "uniform", "sample_size": "9"}) == DrawValue("uniform", size=9)
+    assert DrawValue.of({"drawn": "strata", "sample_size": "/a (1).csv"}) == DrawValue("strata", sizes="/a (1).csv")

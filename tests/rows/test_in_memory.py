@@ -34,7 +34,7 @@ LIST = pa.table({"id": range(100), "a": [i / 100 for i in range(100)], "label": 
     lambda to, **given: streameval.plan(LIST, to, seed=1, **given).plan_id,
     lambda to, **given: streameval.plan(LIST, to, on="id", seed=1, **given).plan_id,
     lambda to, **given: streameval.adopt(
-        LIST, to, LIST, drawn="uniform", sample_size=100, on="id", seed=1, **given
+        LIST, to, LIST, drawn="uniform(size=100)", on="id", seed=1, **given
     ).plan_id,
     lambda to, **given: streameval.exact(LIST, label="label", **given),
     lambda to, **given: streameval.simulate(LIST, label="label", replicates=1, **given).rows,

@@ -47,7 +47,7 @@ def planned(tmp_path_factory):
     folder = tmp_path_factory.mktemp("planned")
     table = {"text": [f"item {i}" for i in range(N)], "secret_score": np.linspace(1, 0, N)}
     pq.write_table(pa.table(table), folder / "list.parquet")
-    options = {"score": "secret_score", "judge_sample": 200, "budget": 100, "seed": 1}
+    options = {"score": "secret_score", "judge": "sample=200", "budget": 100, "seed": 1}
     streameval.plan(str(folder / "list.parquet"), folder / "study", **options)
     return folder
 

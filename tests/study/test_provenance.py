@@ -250,7 +250,7 @@ def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, monkey
 
 
 def test_a_judge_that_was_asked(home, tmp_path, monkeypatch):
-    begin(judge_sample=500, judge_accuracy=0.9, budget=300, score="conf")
+    begin(judge="sample=500, accuracy=0.9", budget=300, score="conf")
     do("select", "study", "--export", "asked.csv")
     rows = csv.read_csv("asked.csv")
     csv.write_csv(pa.table({"se_task": rows.column("se_task"), "says": truth_of(rows)}), "answers.csv")
@@ -279,11 +279,10 @@ def test_labels_that_were_adopted(design, home, tmp_path, monkeypatch):
     above = int(np.sum(taken < 1_000))
     csv.write_csv(pa.table({"last_rank": [1_000, N], "drawn": [above, taken.size - above]}), "strata.csv")
     pq.write_table(ranking.rename_columns(["thing", *ranking.column_names[1:]]), "ranking.parquet")
-    given = {"uniform": ["--sample-size", taken.size], "strata": ["--sample-size", "strata.csv"],
-             "poisson": []}[design]  # fmt: skip
-    drawn = "poisson(probability=p, least=0.1)" if design == "poisson" else design
+    drawn = {"uniform": f"uniform(size={taken.size})", "strata": "strata(sizes=strata.csv)",
+             "poisson": "poisson(probability=p, least=0.1)"}[design]  # fmt: skip
     do("adopt", "ranking.parquet", "--study", "study", "--labels", "sample.csv", "--on", "thing", "--label", "yes",
-       "--drawn", drawn, *given, "--confidence", "0.9", *SEED)  # fmt: skip
+       "--drawn", drawn, "--confidence", "0.9", *SEED)  # fmt: skip
     found = found_by("evaluate", "study")
     said = made_again(found, tmp_path, monkeypatch)
     assert said[0].startswith("streameval adopt ")

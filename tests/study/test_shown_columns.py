@@ -146,7 +146,7 @@ def test_a_judge_is_asked_as_blindly(tmp_path, capsys):
     table = frame()
     table.to_parquet(tmp_path / "list.parquet")
     study, tasks = str(tmp_path / "study"), str(tmp_path / "judge.csv")
-    plan = ["plan", str(tmp_path / "list.parquet"), "--study", study, "--budget", "100", "--judge-sample", "800"]
+    plan = ["plan", str(tmp_path / "list.parquet"), "--study", study, "--budget", "100", "--judge", "sample=800"]
     assert run([*plan, "--score", "s"]) == 0
     assert run(["select", study, "--export", tasks]) == 0
     assert "(they follow the order of the ranking)" in capsys.readouterr().out

@@ -16,6 +16,7 @@ from suite_cases import examples
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
+from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.stores import atomic
@@ -57,8 +58,8 @@ def test_a_uniform_sample_by_key_becomes_a_study(listed, tmp_path, capsys, monke
     pyarrow.csv.write_csv(sample.take(np.random.default_rng(0).permutation(800)), tmp_path / "sample.csv")
     study = str(tmp_path / "study")
     assert run(["adopt", str(folder), "--study", study, "--score", "conf", "--labels", str(tmp_path / "sample.csv"),
-                "--on", "item", "--drawn", "uniform", "--sample-size", "800"]) == 0  # fmt: skip
-    assert Study(study).plan().location["adopted"]["drawn"] == "uniform"
+                "--on", "item", "--drawn", "uniform(size=800)"]) == 0  # fmt: skip
+    assert Study(study).plan().location["adopted"]["drawn"] == "uniform(size=800)"
     assert run(["evaluate", study]) == 0
     said = capsys.readouterr().out
     assert "if the labels were drawn as stated, the truth lies inside the bounds at every rank at once" in said
@@ -75,12 +76,12 @@ def test_the_same_sample_may_be_adopted_again_and_a_draw_has_to_be_known(catalog
     sample = items.take(drawn).select(["id"]).append_column("label", items.take(drawn).column("right"))
     pyarrow.csv.write_csv(sample, tmp_path / "sample.csv")
     adopt = ["adopt", str(catalogue.lists / "list.parquet"), "--study", str(tmp_path / "study"), "--score", "score",
-             "--labels", str(tmp_path / "sample.csv"), "--on", "id", "--drawn", "uniform"]  # fmt: skip
-    assert run([*adopt, "--sample-size", "100"]) == 0
-    assert run([*adopt, "--sample-size", "100"]) == 0
-    assert run([*adopt[:-1], "uniformly"]) == 2
+             "--labels", str(tmp_path / "sample.csv"), "--on", "id", "--drawn"]  # fmt: skip
+    assert run([*adopt, "uniform(size=100)"]) == 0
+    assert run([*adopt, "uniform(size=100)"]) == 0
+    assert run([*adopt, "uniformly"]) == 2
     said = streameval.Study(tmp_path / "study").plan().location["adopted"]
-    assert {*said} == {"labels", "drawn", "sample_size", "on"}  # nothing that was left as it is by default
+    assert {*said} == {"labels", "drawn", "on"}  # nothing that was left as it is by default
 
 
 def test_every_verb_takes_an_adopted_study(study, tmp_path):
@@ -99,11 +100,11 @@ def test_other_designs_bound_the_curve(listed, tmp_path, design):
     given = {"drawn": design}
     if design == "top":
         taken = np.concatenate([np.arange(1, 201), np.sort(rng.choice(N - 200, 500, replace=False) + 201)])
-        given = {"drawn": "strata", "sample_size": pa.table({"last_rank": [200, N], "drawn": [200, 500]})}
+        given = ranges([200, N], [200, 500])
     elif design == "strata":
         taken = np.concatenate([np.sort(rng.choice(w, k, replace=False)) + s + 1 for s, w, k in
                                 ((0, 500, 200), (500, 4500, 200), (5000, 5000, 10))])  # fmt: skip
-        given |= {"sample_size": pa.table({"last_rank": [500, 5000, N], "drawn": [200, 200, 10]})}
+        given = ranges([500, 5000, N], [200, 200, 10])
     else:
         taken = rank[rng.random(N) < probability]
     labels = table(truth, taken)
@@ -135,7 +136,7 @@ def test_drawn_items_without_a_label_widen_and_stay_in_the_account(listed, tmp_p
     holes = full.set_column(1, "label", pa.array([None if i % 9 == 0 else x for i, x in enumerate(label)]))
     widths = []
     for name, labels in (("full", full), ("holes", holes)):
-        streameval.adopt(str(folder), tmp_path / name, labels, drawn="uniform", sample_size=800)
+        streameval.adopt(str(folder), tmp_path / name, labels, drawn="uniform(size=800)")
         found = judged(tmp_path / name)
         low, high = found.curve.envelope.at([N // 2, N])
         widths.append(high - low)
@@ -202,7 +203,7 @@ def test_a_study_of_a_draw_that_has_no_bounds_any_more_is_refused_in_a_line(stud
 def test_a_sample_with_stages_is_handed_out_before_it_grows(listed, tmp_path):
     folder, truth = listed
     labels = table(truth, uniform(3, 400)).drop_columns(["item"])
-    streameval.adopt(str(folder), tmp_path / "s", labels, drawn="uniform", sample_size=400, stages=3)
+    streameval.adopt(str(folder), tmp_path / "s", labels, drawn="uniform(size=400)", stages=3)
     assert run(["select", str(tmp_path / "s"), "--export", str(tmp_path / "tasks.csv")]) == 0
 
 
@@ -210,7 +211,7 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     folder, truth = listed
     study = tmp_path / "study"
     labels = table(truth, uniform(3, 400)).drop_columns(["item"])
-    streameval.adopt(str(folder), study, labels, drawn="uniform", sample_size=400, stages=3)
+    streameval.adopt(str(folder), study, labels, drawn="uniform(size=400)", stages=3)
     first = curve_so_far(study)
     assert run(["grow", str(study), "--labels", "250"]) == 0
     assert run(["select", str(study), "--export", str(tmp_path / "tasks.csv"), "--remaining"]) == 0
@@ -251,7 +252,7 @@ def poisson(words):
 
 
 def ranges(last, drawn):
-    return {**STRATA, "sample_size": pa.table({"last_rank": last, "drawn": drawn})}
+    return {"drawn": DrawValue("strata", sizes=pa.table({"last_rank": last, "drawn": drawn}))}
 
 
 BAD = [
@@ -263,29 +264,29 @@ BAD = [
     ("p", poisson("probability=p, least=0"), "outside (0, 1]"),
     ("p", {"drawn": "poisson"}, "need each item's probability"),
     ("plain", {"drawn": "uniform"}, "not said how many items were drawn"),
-    ("plain", {"drawn": "uniform", "sample_size": 9}, "10 items came, more than the 9"),
-    ("plain", {"drawn": "uniform", "sample_size": 11}, "10 items came, fewer than the 11"),
-    ("plain", {"drawn": "uniform(probability=p)", "sample_size": 10}, "uniform has no parameters"),
+    ("plain", {"drawn": "uniform(size=9)"}, "10 items came, more than the 9"),
+    ("plain", {"drawn": "uniform(size=11)"}, "10 items came, fewer than the 11"),
+    ("plain", {"drawn": "uniform(probability=p)"}, "uniform has no parameter 'probability'"),
     ("plain", {"drawn": "uniformly"}, "drawn is 'uniformly'"),
     ("plain", STRATA, "how many were drawn of which ranks"),
     ("plain", ranges([5000, N], [10, 0]), "10 were drawn, and"),
     ("plain", ranges([900, N - 1], [5, 5]), "increase to 10,000"),
-    ("plain", {"drawn": "strata", "sample_size": pa.table({"last_rank": [N], "n": [5]})}, "no column 'drawn'"),
+    ("plain", {"drawn": DrawValue("strata", sizes=pa.table({"last_rank": [N], "n": [5]}))}, "no column 'drawn'"),
     ("head", ranges([10, N], [10, 0]), "0 items cannot be drawn"),
-    ("twice", {"drawn": "uniform", "sample_size": 11}, "are about the same item"),
-    ("outside", {"drawn": "uniform", "sample_size": 11}, "outside 1..10,000"),
-    ("keys", {"drawn": "uniform", "sample_size": 10, "on": "item"}, "1 of 10 rows match no item of the ranking"),
+    ("twice", {"drawn": "uniform(size=11)"}, "are about the same item"),
+    ("outside", {"drawn": "uniform(size=11)"}, "outside 1..10,000"),
+    ("keys", {"drawn": "uniform(size=10)", "on": "item"}, "1 of 10 rows match no item of the ranking"),
     ("plain", {**P, "stages": 2}, "takes no labels of ours"),
-    ("plain", {"drawn": "uniform", "sample_size": -1}, "sample_size is -1, not a whole number from 1"),
-    ("plain", {"drawn": "uniform", "sample_size": "ranges.csv"}, "sample_size is ranges.csv, not a whole number"),
-    ("plain", {"drawn": "strata", "sample_size": 10}, "not said how many were drawn of which ranks"),
+    ("plain", {"drawn": "uniform(size=-1)"}, "size of drawn is -1, below 1"),
+    ("plain", {"drawn": "uniform(size=ranges.csv)"}, "size is a whole number, and 'ranges.csv' is none (at column 14)"),
+    ("plain", {"drawn": "strata(size=10)"}, "strata has no parameter 'size'. Hint: did you mean 'sizes'?"),
     ("plain", poisson("probability=0.1, least=0.1"), "leaves none smaller"),
-    ("plain", poisson("chance=p"), "'chance=p' says nothing of a draw"),
+    ("plain", poisson("chance=p"), "poisson has no parameter 'chance'"),
     ("plain", poisson("probability=a, probability=b"), "poisson has probability twice"),
-    ("plain", {"drawn": "poisson(probability=p"}, "drawn is 'poisson(probability=p': ) is missing"),
+    ("plain", {"drawn": "poisson(probability=p"}, "poisson(probability=p: a comma or ) is missing (at column 22)"),
     ("p", poisson("probability=p, least=x"), "least is a number or a table: x is neither"),
     ("plain", {**P, "probability": "p"}, "any more. Hint: it is drawn='poisson(probability=p)'"),
-    ("plain", {"drawn": "uniform", "sample_size": 10, "sise": 2}, "adopt has no option 'sise'"),
+    ("plain", {"drawn": "uniform(size=10)", "sise": 2}, "adopt has no option 'sise'"),
 ]  # fmt: skip
 
 
@@ -315,8 +316,8 @@ def test_half_a_sample_is_no_random_part_of_it(listed, tmp_path):
     folder, truth = listed
     labels = table(truth, uniform()).drop_columns(["item"])
     holes = [None if i > 400 else x for i, x in enumerate(labels.column("label").to_pylist())]
-    streameval.adopt(str(folder), tmp_path / "half", labels.set_column(1, "label", pa.array(holes)), drawn="uniform",
-                     sample_size=800)  # fmt: skip
+    streameval.adopt(str(folder), tmp_path / "half", labels.set_column(1, "label", pa.array(holes)),
+                     drawn="uniform(size=800)")  # fmt: skip
     assert judged(tmp_path / "half").curve.basis == "none"
 
 
@@ -329,30 +330,30 @@ def test_columns_that_are_no_probabilities_and_keys_that_are_scores(tmp_path):
     options = streameval.RankingOptions(score="conf")
     labels = pa.table({"conf": np.linspace(1, 0, 100)[[3, 50]], "label": [1, 0]})
     with pytest.raises(InputError, match=r"conf '0\.9[0-9]*' is a float that is no exact whole number, in 2 rows"):
-        streameval.adopt(source, tmp_path / "b", labels, on="conf", drawn="uniform", sample_size=2, options=options)
+        streameval.adopt(source, tmp_path / "b", labels, on="conf", drawn="uniform(size=2)", options=options)
 
 
 def test_a_key_that_several_items_have_and_ranges_cut_from_the_sample_are_refused(tmp_path):
     source = str(tmp_path / "list.parquet")
     pq.write_table(pa.table({"name": [f"n{r // 2}" for r in range(N)]}), source)
     with pytest.raises(InputError, match="belongs to several items"):
-        streameval.adopt(source, tmp_path / "a", pa.table({"name": ["n7"], "label": [1]}), drawn="uniform",
-                         sample_size=1, on="name")  # fmt: skip
+        streameval.adopt(source, tmp_path / "a", pa.table({"name": ["n7"], "label": [1]}),
+                         drawn="uniform(size=1)", on="name")  # fmt: skip
     rank = uniform(8, 90)
     ends = [int(rank[29]), int(rank[59]), N]
     with pytest.raises(InputError, match="cut from the sample"):
-        streameval.adopt(source, tmp_path / "b", pa.table({"rank": rank, "label": rank % 2}), drawn="strata",
-                         sample_size=pa.table({"last_rank": ends, "drawn": [30, 30, 30]}))  # fmt: skip
+        streameval.adopt(source, tmp_path / "b", pa.table({"rank": rank, "label": rank % 2}),
+                         **ranges(ends, [30, 30, 30]))  # fmt: skip
 
 
 def test_what_a_sample_is_worth_is_said_beside_our_plan(capsys):
-    assert run(["cost", "--items", "10_000_000", "--sample-size", "10007", "--json"]) == 0
+    assert run(["cost", "--items", "10_000_000", "--drawn", "uniform(size=10007)", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["adopted"]
     assert found["begins"] == 9_994
     widths = [one["half_width"] for one in found["half_widths"]]
     assert widths[0] == pytest.approx(0.033, abs=0.004)
     assert widths == sorted(widths)
-    assert run(["cost", "--items", "100", "--sample-size", "101"]) == 2
+    assert run(["cost", "--items", "100", "--drawn", "uniform(size=101)"]) == 2
 
 
 def test_where_a_sample_is_thin_the_curve_says_so(listed):
@@ -383,7 +384,7 @@ def test_where_a_sample_is_thin_the_curve_says_so(listed):
 def adopted_in(source, study, labels, size, **given):
     """The curve of labels that are adopted as a uniform sample, or as it is given."""
     labels = labels.drop_columns(["item"]) if "item" in labels.column_names else labels
-    streameval.adopt(str(source), study, labels, **{"drawn": "uniform", "sample_size": size, **given})
+    streameval.adopt(str(source), study, labels, **{"drawn": f"uniform(size={size})", **given})
     return curve_so_far(study)
 
 
@@ -489,8 +490,8 @@ def test_samples_of_everyday_tools_are_what_the_guide_says(real, tmp_path):
         assert np.all((low <= y) & (y <= high)), name
         if name == "pandas":
             streameval.adopt(pa.table({"item_id": frame["item_id"]}), tmp_path / name,
-                             pa.Table.from_pandas(sample, preserve_index=False), on="item_id", drawn="uniform",
-                             sample_size=rank.size)  # fmt: skip
+                             pa.Table.from_pandas(sample, preserve_index=False), on="item_id",
+                             drawn=f"uniform(size={rank.size})")  # fmt: skip
             assert streameval.Study(tmp_path / name).plan().ranks.tolist() == rank.tolist()
 
 
@@ -502,8 +503,8 @@ def test_labels_of_the_top_alone_estimate_nothing_below_it(listed, tmp_path, dra
 
     def estimated(rank, drawn):
         given, study = table(truth, rank), tmp_path / f"{drawn} {rank[-1]}"
-        size = {"sample_size": rank.size} if drawn == "uniform" else {}
-        streameval.adopt(str(folder), study, given, drawn=drawn, **size)
+        value = f"{drawn}(size={rank.size})" if drawn == "uniform" else drawn
+        streameval.adopt(str(folder), study, given, drawn=value)
         return judged(study).curve.estimated
 
     top = estimated(rank, drawn)

@@ -287,7 +287,7 @@ def test_a_day_whose_bounds_contradict_themselves_counts_with_its_evidence(tmp_p
     adopted = tmp_path / "2026-01-04"
     rank = np.sort(np.random.default_rng(0).choice(400, 60, replace=False) + 1)
     streameval.adopt(pa.table({"id": np.arange(400)}), adopted, pa.table({"rank": rank, "label": rank <= 100}),
-                     drawn="uniform", sample_size=60, confidence=0.05)  # fmt: skip
+                     drawn="uniform(size=60)", confidence=0.05)  # fmt: skip
     assert not streameval.Study(with_tables(adopted)).evaluation().curve.proves
     study = streameval.Study(odd)
     plan, evaluation = study.plan(), study.evaluation()

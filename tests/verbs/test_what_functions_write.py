@@ -63,7 +63,7 @@ def test_a_cost_is_of_a_list_or_of_a_number_of_items():
 
 
 def test_a_cost_says_what_a_sample_is_worth_where_its_size_is_given():
-    costs = streameval.cost(items=1_000_000, sample_size=2_000)
+    costs = streameval.cost(items=1_000_000, drawn="uniform(size=2_000)")
     assert (costs.adopted["labels"], costs.adopted["begins"]) == (2_000, 5_000)
     assert streameval.cost(items=1_000_000).adopted is None
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streameval.errors import InputError
+from streameval.judges.options import parameters_expected
 from streameval.methods import refuse_alpha_with_budget
 from streameval.methods.values import chosen_methods
 
@@ -20,6 +21,8 @@ def costs(n_items: int, raw_options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Count the labels that each method asks for; the error of the first where no method can keep the parameters."""
     options = dict(raw_options)
     refuse_alpha_with_budget(options)
+    judge = options.pop("judge", None)
+    options |= {} if judge is None else parameters_expected(judge)
     values = chosen_methods(options.pop("method", None), options)
     rows: list[dict[str, Any]] = []
     refusals = []

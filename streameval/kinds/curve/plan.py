@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streameval.errors import InputError
-from streameval.judges.classes import assign_judge, refuse_accuracy_alone
+from streameval.judges.classes import assign_judge
 from streameval.judges.options import JudgeColumn
-from streameval.judges.values import Judge, judge_in, judge_of_sample
+from streameval.judges.values import Judge, judge_in
 from streameval.kinds.planning import Drawn, PlanRequest, fresh_seed, refuse_unjoinable
 from streameval.labelling.options import ReuseOptions
 from streameval.methods import DrawsIndependently, Method, refuse_alpha_with_budget
@@ -64,10 +64,8 @@ def drawing(options: Sequence[Any], request: PlanRequest) -> Drawing:
     parameters, reuse = options
     method, by = parameters.pop("method", "loguniform"), parameters.pop("by", None)
     column = make_own(JudgeColumn, parameters)
-    sample = parameters.get("judge_sample") is not None
-    judge = judge_of_sample(column) if sample else judge_in(column)
-    if judge is None:
-        refuse_accuracy_alone(parameters)
+    judge = judge_in(column.judge)
+    parameters |= {} if judge is None else judge.parameters
     key, chosen = _key_and_seed(reuse, request)
     refuse_alpha_with_budget(parameters)
     return Drawing(method_value(method).create(parameters), chosen, by, judge, key)

@@ -152,7 +152,7 @@ def _stages(plan: Plan) -> list[str]:
     if plan.judge_sample is not None and method.judge_sample is not None:
         lines.append(f"Ask the judge about {plan.judge_sample.num_rows:,} items first, and people afterwards.")
         if method.judge_sample > plan.n_items:
-            lines.append(f"The list has no more, though --judge-sample asks for {method.judge_sample:,}.")
+            lines.append(f"The list has no more, though --judge asks for {method.judge_sample:,}.")
     return lines
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from streameval.errors import InputError
-from streameval.judges.values import column_alone
+from streameval.judges.options import column_alone
 from streameval.kinds.planning import Drawn, PlanRequest
 from streameval.per_query.draw import draw_rankings, plan_table
 from streameval.per_query.options import RankingsDraw

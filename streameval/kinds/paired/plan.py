@@ -15,7 +15,7 @@ from streameval.copies import kind_of, paths_of
 from streameval.copies.write import record_of
 from streameval.engines import engine_of
 from streameval.errors import InputError
-from streameval.judges.values import column_alone
+from streameval.judges.options import column_alone
 from streameval.kernels.sorted_sets import isin, unique
 from streameval.kinds.planning import Drawn, PlanRequest, fresh_seed, refuse_unjoinable
 from streameval.labelling.votes import Votes

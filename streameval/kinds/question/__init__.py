@@ -50,18 +50,18 @@ class QuestionStudy(Kind):
         """Fix how a question is answered, and draw the first round; without a ranking, of that of the study."""
         if ranking is not None:
             return super().plan(ranking, study, raw_options, seed, options, progress)
-        from streameval.judges.values import judge_in
+        from streameval.judges.values import judge_of_question
         from streameval.kinds.question.adding import add_question
 
         asking, column = self.parse_options("plan", raw_options)
-        return add_question(study, (asking, judge_in(column)), seed)
+        return add_question(study, (asking, judge_of_question(column.judge)), seed)
 
     def draw(self, ranking: object, options: Sequence[Any], request: PlanRequest) -> Drawn:
         """Fix how a question is answered, and draw the first round."""
-        from streameval.judges.values import judge_in
+        from streameval.judges.values import judge_of_question
         from streameval.kinds.question.plan import draw_round
 
-        return draw_round(ranking, options[0], judge_in(options[1]), request)
+        return draw_round(ranking, options[0], judge_of_question(options[1].judge), request)
 
     def costs(self, n_items: int, ranking: Ranking | None, raw_options: Mapping[str, Any]) -> CostRows:
         """Say what a question takes, case by case, and the whole curve beside it; and how seldom an answer is wrong."""

@@ -5,15 +5,14 @@ A design is named by whoever drew. It is believed, and printed with every bound;
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from streameval.errors import InputError, did_you_mean
+from streameval.calls import read_call, write_call
+from streameval.text.numbers import whole_number
 
 _EXAMPLE = "poisson(probability=p, least=0.01)"
-_VALUE = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -23,22 +22,32 @@ class Design:
     Attributes:
         stated: What was true of the draw if this is its name: a clause.
         refused: Why bounds promise nothing; empty of a design that has bounds.
-        weighted: Whether each drawn item needs the probability with which it was drawn.
+        parameters: Facts of the draw that its value may hold.
     """
 
     stated: str
     refused: str = ""
-    weighted: bool = False
+    parameters: tuple[str, ...] = ("size",)
+
+    @property
+    def weighted(self) -> bool:
+        """Tell whether each drawn item needs the probability with which it was drawn."""
+        return "probability" in self.parameters
+
+
+_POISSON = ("probability", "least", "size")
 
 
 DESIGNS: dict[str, Design] = {
     "uniform": Design("every set of so many items was equally likely"),
     "strata": Design(
         "within each range of ranks every set of so many items was equally likely, whatever was drawn of the others, "
-        "and the ranges were fixed before any label"
+        "and the ranges were fixed before any label",
+        parameters=("sizes",),
     ),
     "poisson": Design(
-        "each item was drawn by itself with the probability given, which was fixed before the draw", weighted=True
+        "each item was drawn by itself with the probability given, which was fixed before the draw",
+        parameters=_POISSON,
     ),
     "unknown": Design(
         "nothing is known of how these were drawn",
@@ -50,7 +59,7 @@ RETIRED = ("sampford", "conditional-poisson", "pivotal")  # of studies of earlie
 
 @dataclass(frozen=True)
 class DrawValue:
-    """Draw of labels as it is typed: a design, of poisson with its probabilities in parentheses.
+    """Draw of labels as it is typed: a design, and in parentheses the facts of the draw.
 
     >>> str(DrawValue.parse("poisson(probability=p, least = 0.01)"))
     'poisson(probability=p, least=0.01)'
@@ -60,43 +69,38 @@ class DrawValue:
     Attributes:
         probability: Column with the probability of each drawn item, or one number.
         least: Smallest probability of any item, or a table with last_rank and probability.
+        size: Items that were drawn, labelled or not.
+        sizes: Of strata: table with last_rank and drawn, a row for each range of ranks: its place, or the table itself.
     """
 
     design: str
     probability: str | None = None
     least: str | None = None
+    size: int | None = None
+    sizes: Any = None
 
     @classmethod
     def parse(cls, text: str) -> DrawValue:
         """Read it (InputError): which designs there are is left to `Adopted`."""
-        value = _VALUE.fullmatch(text)
-        if value is None:
-            open_ended = "(" in text and not text.rstrip().endswith(")")
-            raise InputError(f"--drawn is '{text}'{': ) is missing' * open_ended}", f"such as {_EXAMPLE}")
-        if not value[2]:
-            return cls(value[1])
-        if not DESIGNS.get(value[1], Design("", weighted=True)).weighted:
-            raise InputError(f"{value[1]} has no parameters", f"write it as {value[1]}; {_EXAMPLE} has them")
-        words = dict[str, str]()
-        for part in value[2].split(","):
-            name, _, word = (piece.strip() for piece in part.partition("="))
-            if name not in ("probability", "least") or not word:
-                hint = did_you_mean(name, ("probability", "least"))
-                raise InputError(f"--drawn is '{text}': '{part.strip()}' says nothing of a draw", hint)
-            if name in words:
-                raise InputError(f"{value[1]} has {name} twice", "leave out one of them")
-            words[name] = word
-        return cls(value[1], **words)
+        call = read_call(text, _EXAMPLE)
+        words = call.keys_alone(DESIGNS[call.name].parameters if call.name in DESIGNS else _POISSON)
+        values: dict[str, Any] = {name: word.value for name, word in words.items()}
+        if "size" in words:
+            values["size"] = call.read(words["size"], whole_number, "a whole number")
+        return cls(call.name, **values)
 
     @classmethod
     def of(cls, notes: Mapping[str, Any]) -> DrawValue:
-        """Read it from what a plan keeps, where earlier versions have the probabilities beside the design."""
+        """Read it from what a plan keeps, where earlier versions have its facts beside the design."""
         drawn = str(notes["drawn"])  # earlier versions took it for a file of that name, where there was one
         value = cls.parse(drawn.rpartition("/")[2] if drawn.startswith("/") else drawn)
         kept = [notes.get(name) for name in ("probability", "least_probability")]
         words = [None if word is None else str(word) for word in kept]
-        return cls(value.design, words[0] or value.probability, words[1] or value.least)
+        size = notes.get("sample_size")
+        sizes = (
+            {} if size is None else {"sizes": size} if value.design == "strata" else {"size": whole_number(str(size))}
+        )
+        return replace(value, probability=words[0] or value.probability, least=words[1] or value.least, **sizes)
 
     def __str__(self) -> str:
-        words = [f"{name}={word}" for name, word in vars(self).items() if name != "design" and word is not None]
-        return f"{self.design}({', '.join(words)})" if words else self.design
+        return write_call(self.design, {name: word for name, word in vars(self).items() if name != "design"})

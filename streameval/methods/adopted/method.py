@@ -119,7 +119,8 @@ class Adopted(Method):
     def cost(self, n_items: int) -> dict[str, Any]:
         """Nothing is planned (InputError); what a sample is worth says `worth`."""
         raise InputError(
-            "labels that were drawn elsewhere are not planned", "streameval cost --items N --sample-size LABELS"
+            "labels that were drawn elsewhere are not planned",
+            "streameval cost --items N --drawn 'uniform(size=LABELS)'",
         )
 
     def curve(self, plan: Plan, labels: Labels) -> Curve:

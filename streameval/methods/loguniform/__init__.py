@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streameval.errors import InputError
-from streameval.methods.options import BUDGET, JUDGE_ACCURACY, JUDGE_SAMPLE
+from streameval.methods.options import BUDGET
 from streameval.methods.stages import InStages
 from streameval.options import option
 
@@ -19,16 +19,16 @@ class LogUniformParameters(InStages):
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
 
     budget: int | None = option(None, BUDGET)
-    judge_sample: int | None = option(None, JUDGE_SAMPLE)
-    judge_accuracy: float | None = option(None, JUDGE_ACCURACY)
+    judge_sample: int | None = None
+    judge_accuracy: float | None = None
 
     def __post_init__(self) -> None:
         """Check every parameter."""
         super().__post_init__()
         if self.judge_accuracy is not None and not 0 <= self.judge_accuracy <= 1:
-            raise InputError(f"--judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
+            raise InputError(f"accuracy of --judge is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
         if self.judge_sample is not None and self.judge_sample < 1:
-            raise InputError(f"--judge-sample is {self.judge_sample:,} items", "ask about more items than people label")
+            raise InputError(f"sample of --judge is {self.judge_sample:,}", "ask about more items than people label")
         if self.growing and (self.judge_accuracy is not None or self.judge_sample is not None):
             raise InputError(
                 "a judge does not go with stages that come later", "--stages 3 goes with a judge, and has no :later"

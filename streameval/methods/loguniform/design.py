@@ -130,7 +130,7 @@ def judged_density(design: Blocks, sample: int) -> float:
         InputError: Fewer than people label.
     """
     if sample < design.labels:
-        raise InputError(f"--judge-sample is {sample:,}, below the {design.labels:,} items that people label",
+        raise InputError(f"sample of --judge is {sample:,}, below the {design.labels:,} items that people label",
                          "a judge answers for more items than people do")  # fmt: skip
     low, high = 1e-3, 4.0 * float(design.ends[-1])
     for _ in range(60):

@@ -31,7 +31,7 @@ def adopted(tmp_path_factory):
     home = tmp_path_factory.mktemp("top")
     pq.write_table(pa.table({"id": np.arange(1, N + 1)}), home / "list.parquet")
     sample = pa.table({"id": RANKS, "label": LABEL})
-    how = {"on": "id", "drawn": "uniform", "sample_size": 10, "seed": 1}
+    how = {"on": "id", "drawn": "uniform(size=10)", "seed": 1}
     streameval.adopt(str(home / "list.parquet"), home / "s", labels=sample, **how)
     streameval.evaluate(home / "s")
     return home / "s"

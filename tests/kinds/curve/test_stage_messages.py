@@ -40,7 +40,7 @@ def judged(where, values=0.25):
 
 
 def test_a_judge_who_answered_for_fewer_than_half_is_not_frozen(capsys):
-    assert planned("--judge-sample", "1000") == 0
+    assert planned("--judge", "sample=1000") == 0
     assert run(["select", "s", "--export", "judge.csv"]) == 0
     before = Study(Path("s")).plan().plan_id
     capsys.readouterr()
@@ -54,7 +54,7 @@ def test_a_judge_who_answered_for_fewer_than_half_is_not_frozen(capsys):
 
 
 def test_answers_after_the_freeze_are_told_apart(capsys):
-    assert planned("--judge-sample", "1000") == 0
+    assert planned("--judge", "sample=1000") == 0
     assert judged(lambda rank: pa.array(np.arange(rank.size) >= 3)) == 0
     rank = Study(Path("s")).plan().judge_sample.column("rank").to_numpy()
     capsys.readouterr()
@@ -68,14 +68,14 @@ def test_answers_after_the_freeze_are_told_apart(capsys):
 
 
 def test_a_sample_of_more_items_than_there_are_is_all_of_them(capsys):
-    assert planned("--judge-sample", "5000") == 0
-    assert "The list has no more, though --judge-sample asks for 5,000." in capsys.readouterr().out
-    assert planned("--judge-sample", "0") == 2
+    assert planned("--judge", "sample=5000") == 0
+    assert "The list has no more, though --judge asks for 5,000." in capsys.readouterr().out
+    assert planned("--judge", "sample=0") == 2
     assert "ask about more items than people label" in capsys.readouterr().err
 
 
 def test_cost_says_how_bounds_narrow_with_each_batch(capsys):
-    assert run(["cost", "--items", "6000", "--alpha", "0.2", "--stages", "3", "--judge-accuracy", "0.9", "--json"]) == 0
+    assert run(["cost", "--items", "6000", "--alpha", "0.2", "--stages", "3", "--judge", "accuracy=0.9", "--json"]) == 0
     found = next(row for row in json.loads(capsys.readouterr().out)["methods"] if row["method"] == "loguniform")
     assert [one["stage"] for one in found["stages"]] == [1, 2, 3]
     widths, labels = ([one[name] for one in found["stages"]] for name in ("half_width", "labels"))
@@ -92,7 +92,7 @@ def test_a_curve_inside_ties_is_said_to_be_of_the_order_of_the_tie_rule(score, t
 
 
 def test_a_judge_is_not_named_by_a_column_that_is_none(capsys):
-    assert planned("--judge-sample", "1000") == 0
+    assert planned("--judge", "sample=1000") == 0
     assert judged(lambda rank: pa.array(np.ones(rank.size, bool))) == 0
     ranks = Study(Path("s")).plan().ranks
     found = found_of("s", pa.table({"rank": ranks, "label": ranks % 4 == 0}))
@@ -138,7 +138,7 @@ def test_what_a_judge_saves_is_said_where_the_widest_place_hides_it():
     pq.write_table(pa.table({"said": truth * 1.0, "constant": np.ones(N)}), "list.parquet")
     means, told = {}, {}
     for judge in ("said", "constant", None):
-        more = [] if judge is None else ["--judge", judge, "--judge-accuracy", "0.9"]
+        more = [] if judge is None else ["--judge", f"{judge}(accuracy=0.9)"]
         study = f"by-{judge}"
         assert run(["plan", "list.parquet", "--study", study, "--seed", "4", "--budget", "111", *more]) == 0
         ranks = Study(Path(study)).plan().ranks

@@ -112,14 +112,14 @@ def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
     assert run(["grow", "s", "--labels", "100"]) == 2  # it was not planned for growing
 
 
-def asked(*more):
-    assert planned("--judge-sample", "1000", "--judge-accuracy", "0.9", *more, labels=215) == 0
+def asked(thresholds=""):
+    assert planned("--judge", f"{thresholds}sample=1000, accuracy=0.9", labels=215) == 0
     assert run(["select", "s", "--export", "judge.csv"]) == 0
     answer("judge.csv", "said.csv", SAID)
 
 
 def test_the_journey_with_a_judge_who_is_asked_about_a_sample(capsys):
-    asked("--judge", "(0.3,0.7)")
+    asked("0.3, 0.7, ")
     out = capsys.readouterr().out
     assert "Ask the judge about" in out
     assert "Next: streameval judge s judge.csv" in out
@@ -195,12 +195,12 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
 
 def test_a_plan_with_a_judge_that_cannot_be_asked_is_one_line(capsys):
     for more, says in [
-        (["--judge-accuracy", ".9"], "--judge-accuracy was given without a judge. Hint: name one with --judge"),
-        (["--judge-accuracy", ".9", "--on", "item"], "judge-accuracy was given without a judge"),
-        (["--judge-sample", "100"], "judge-sample is 100, below the"),
-        (["--judge-sample", "1000", "--judge", "said"], "a judge is either a column or asked about a sample"),
-        (["--judge-sample", "1000", "--judge", "(.1,.2,.3,.4,.5,.6,.7)"], "9 classes of a judge"),
-        (["--judge-sample", "1000", "--judge", "(1.5)"], "the thresholds of --judge are 1.5"),
+        (["--judge", "accuracy=.9"], "--judge 'accuracy=.9' names no column. Hint: such as"),
+        (["--judge", "accuracy=.9", "--on", "item"], "names no column"),
+        (["--judge", "sample=100"], "sample of --judge is 100, below the"),
+        (["--judge", "said(sample=1000)"], "a judge is either a column or asked about a sample"),
+        (["--judge", ".1,.2,.3,.4,.5,.6,.7,sample=1000"], "9 classes of a judge"),
+        (["--judge", "1.5, sample=1000"], "the thresholds of --judge are 1.5"),
     ]:
         line = told(capsys, "plan", "list.parquet", "--study", "x", "--budget", "200", *more)
         assert says in line
@@ -256,10 +256,16 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert "has no second batch" in told(capsys, "grow", "fixed", "--rest")
 
 
-@pytest.mark.parametrize("judge", cases([["--judge", "said"], ["--judge-sample", "1000"]], ["--judge-sample", "1000"]))
+@pytest.mark.parametrize(
+    "judge",
+    cases(
+        [["--judge", "said(accuracy=0.9)"], ["--judge", "sample=1000, accuracy=0.9"]],
+        ["--judge", "sample=1000, accuracy=0.9"],
+    ),
+)
 def test_an_adaptive_plan_with_a_judge(judge):
-    assert planned("--stages", "adaptive", *judge, "--judge-accuracy", "0.9") == 0
-    if "--judge-sample" in judge:
+    assert planned("--stages", "adaptive", *judge) == 0
+    if "sample" in judge[1]:
         assert run(["select", "s", "--export", "judge.csv"]) == 0
         answer("judge.csv", "said.csv", SAID)
         assert run(["judge", "s", "said.csv"]) == 0
@@ -293,7 +299,7 @@ def test_growing_that_was_interrupted_is_the_plan_before(monkeypatch):
     assert Study(Path("s")).plan().study_ids[-1] == before.plan_id
 
 
-JUDGE, SAMPLE = ("--judge", "said"), ("--judge-sample", "1000")
+JUDGE, SAMPLE = ("--judge", "said"), ("--judge", "sample=1000")
 BATCHES, ADAPTIVE = ("--stages", "2"), ("--stages", "adaptive")
 # what goes with what: 0 works, else what the one line says
 BESIDE = {
@@ -320,17 +326,17 @@ def test_what_goes_with_what(beside, capsys):
         assert (not said) if says == 0 else (says in said and said.count("\n") == 1), said
 
 
-STAGES = [["--judge", "said"], ["--stages", "2"], ["--judge-sample", "1000"]]
+STAGES = [["--judge", "said"], ["--stages", "2"], ["--judge", "sample=1000"]]
 
 
-@pytest.fixture(scope="module", params=cases(STAGES, ["--judge-sample", "1000"]), ids=" ".join)
+@pytest.fixture(scope="module", params=cases(STAGES, ["--judge", "sample=1000"]), ids=" ".join)
 def staged(request, lists, tmp_path_factory):
     """A study of each stage in a folder `s`, labelled by two people but for a part, and evaluated."""
     folder = shutil.copytree(lists, tmp_path_factory.mktemp("staged"), dirs_exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert planned(*request.param) == 0
-        if "--judge-sample" in request.param:
+        if "sample=1000" in request.param:
             assert run(["select", "s", "--export", "judge.csv"]) == 0
             answer("judge.csv", "said.csv", SAID)
             assert run(["judge", "s", "said.csv"]) == 0
