@@ -61,7 +61,7 @@ def adopt(
     drawn: str,
     options: RankingOptions | None = ...,
     confidence: float = ...,
-    stages: int = ...,
+    stages: int | str = ...,
     seed: int | None = ...,
     score: str | None = ...,
     key: Sequence[str] | None = ...,
@@ -194,9 +194,8 @@ def exact(
 def grow(
     study: str | os.PathLike[str],
     *,
-    labels: int | None = ...,
-    half_width: float | None = ...,
-    rest: bool | None = ...,
+    budget: int | None = ...,
+    alpha: float | None = ...,
 ) -> Plan: ...
 def judge(
     study: str | os.PathLike[str],

@@ -16,7 +16,7 @@ from streameval.questions.comparing import Looks, questions_of
 from streameval.text.options import flag, flags
 from streameval.text.retired import RETIRED
 
-_SWITCHES = ("--growing", "--adaptive", "--ascending", "--together", "--incomplete")
+_SWITCHES = ("--growing", "--adaptive", "--ascending", "--together", "--incomplete", "--rest")
 _OPTION = re.compile(r"--([a-z-]+)[ =](\S+)")  # a hint that is one option and its value
 # a hint that is a parameter of a method or a draw
 _PARAMETER = re.compile(r"--(method|drawn) '(\w+)\((?:\w+=COL, )?(\w+)=VALUE\)'")
@@ -131,6 +131,8 @@ def _renamed(typed: _Typed) -> dict[str, Any]:
         new["stages"] = f"{typed.take('--stages')[-1]}:later"
     if typed.has("--score") and typed.take_retired("--ascending"):
         new["score"] = f"-{typed.take('--score')[-1]}"
+    if typed.verb == "grow":
+        typed.take_retired("--rest")
     if typed.verb == "exact" and (scores := typed.take_retired("--at-score")):
         new["at"] = ",".join(f"score:{score}" for score in listed(scores))
     for option, hint in typed.retired.items():

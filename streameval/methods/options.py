@@ -13,7 +13,7 @@ JUDGE_SAMPLE = "Ask a judge about this many items (select --export)."
 JUDGE_ACCURACY = "Share of items on which a judge is expected to be right."
 STAGES = (
     "Label in so many parts: bounds narrow whenever one is answered. 3:later: plan the first of 3, and `grow` adds "
-    "labels for the others. adaptive: a quarter to a third first; `grow --rest` then adds what is needed."
+    "labels for the others. adaptive: a quarter to a third first; `grow` then adds what is needed."
 )
 
 

@@ -42,12 +42,12 @@ RETIRED: dict[str, dict[str, str]] = {
         **_COMPARED,
         "--at": "said by the question: --for 'gain@VALUE' with --against, 'precision@VALUE' with --per",
         **_ORDER,
-        "--continue": "a verb: streameval grow STUDY --rest",
+        "--continue": "a verb: streameval grow STUDY",
         "--cutoffs": "said by the question: --for 'precision@VALUE'",
         "--draw-by": "--on VALUE",
-        "--half-width": "a verb: streameval grow STUDY --half-width X",
+        "--half-width": "a verb: streameval grow STUDY --alpha X",
         "--item": "--key VALUE",
-        "--labels-more": "a verb: streameval grow STUDY --labels N",
+        "--labels-more": "a verb: streameval grow STUDY --budget N",
         "--rankings": "--budget N, as many labels: of 50 rankings and 'precision@10', --budget 500",
     },
     "select": {
@@ -64,6 +64,11 @@ RETIRED: dict[str, dict[str, str]] = {
         "--item": "--key VALUE",
         **_MISSES,
         "--judge-labels": "a verb: streameval judge STUDY ANSWERS",
+    },
+    "grow": {
+        "--labels": "--budget VALUE",
+        "--half-width": "--alpha VALUE",
+        "--rest": "the command without it: streameval grow STUDY",
     },
     "check": {"--summary": "--out VALUE"},
     "monitor": {
@@ -101,7 +106,7 @@ RETIRED: dict[str, dict[str, str]] = {
     },
     "adopt": {
         **_ORDER,
-        "--looks": "--stages VALUE",
+        "--looks": "--stages VALUE:later",
         "--strata": "--sample-size VALUE",
         "--probability": "--drawn 'poisson(probability=VALUE)'",
         "--least-probability": "--drawn 'poisson(probability=COL, least=VALUE)'",

@@ -48,7 +48,7 @@ REWRITTEN = [
     ("adopt l.csv --study s --labels x.csv --drawn poisson --probability p --least-probability 0.1",
      "adopt l.csv --study s --labels x.csv --drawn 'poisson(probability=p, least=0.1)'"),
     ("adopt l.csv --study s --labels x.csv --drawn strata --strata t.csv --looks 3",
-     "adopt l.csv --study s --labels x.csv --drawn strata --stages 3 --sample-size t.csv"),
+     "adopt l.csv --study s --labels x.csv --drawn strata --stages 3:later --sample-size t.csv"),
     ("select s --yes 1 --no 0 --question why", "select s --negative 0 --ask why --positive 1"),
     ("label s --question why", "label s --ask why"),
     ("evaluate s --misses-from m --item id", "evaluate s --key id --misses m"),
@@ -56,6 +56,8 @@ REWRITTEN = [
     ("cut s 10 --misses-from m", "cut s 10 --misses m"),
     ("monitor f --incomplete", "monitor f --allow incomplete"),
     ("report s --items 3 --plots f", "report s --examples 3 --plot f"),
+    ("grow s --labels 9 --dry-run", "grow s --dry-run --budget 9"), ("grow s --half-width .1", "grow s --alpha .1"),
+    ("grow s --rest", "grow s"),
     ("scan l.csv --spark-remote sc://h", "scan l.csv --engine spark:sc://h"),
 ]  # fmt: skip
 KEPT = [  # no command says it: another verb does, there is more than one, or the option took no such value

@@ -196,11 +196,11 @@ def test_growing_that_was_interrupted_leaves_the_plan_that_was_there(study, monk
 
     monkeypatch.setattr(atomic.os, "replace", stop)
     with pytest.raises(KeyboardInterrupt):
-        streameval.grow(study, labels=350)
+        streameval.grow(study, budget=350)
     monkeypatch.undo()
     assert study / "plan.parquet" in moved
     assert Study(study).plan().plan_id == before.plan_id
-    assert streameval.grow(study, labels=350).table.num_rows > before.table.num_rows
+    assert streameval.grow(study, budget=350).table.num_rows > before.table.num_rows
 
 
 def test_a_run_that_is_repeated_writes_the_same_evaluation(whole, study, tmp_path):

@@ -202,7 +202,7 @@ def test_a_study_of_a_draw_that_has_no_bounds_any_more_is_refused_in_a_line(stud
 def test_a_sample_with_stages_is_handed_out_before_it_grows(listed, tmp_path):
     folder, truth = listed
     labels = table(truth, uniform(3, 400)).drop_columns(["item"])
-    streameval.adopt(str(folder), tmp_path / "s", labels, drawn="uniform", sample_size=400, stages=3)
+    streameval.adopt(str(folder), tmp_path / "s", labels, drawn="uniform", sample_size=400, stages="3:later")
     assert run(["select", str(tmp_path / "s"), "--export", str(tmp_path / "tasks.csv")]) == 0
 
 
@@ -210,9 +210,9 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     folder, truth = listed
     study = tmp_path / "study"
     labels = table(truth, uniform(3, 400)).drop_columns(["item"])
-    streameval.adopt(str(folder), study, labels, drawn="uniform", sample_size=400, stages=3)
+    streameval.adopt(str(folder), study, labels, drawn="uniform", sample_size=400, stages="3:later")
     first = curve_so_far(study)
-    assert run(["grow", str(study), "--labels", "250"]) == 0
+    assert run(["grow", str(study), "--budget", "250"]) == 0
     assert run(["select", str(study), "--export", str(tmp_path / "tasks.csv"), "--remaining"]) == 0
     tasks = pyarrow.csv.read_csv(tmp_path / "tasks.csv")
     assert 0 < tasks.num_rows <= 250
@@ -275,7 +275,8 @@ BAD = [
     ("twice", {"drawn": "uniform", "sample_size": 11}, "are about the same item"),
     ("outside", {"drawn": "uniform", "sample_size": 11}, "outside 1..10,000"),
     ("keys", {"drawn": "uniform", "sample_size": 10, "on": "item"}, "1 of 10 rows match no item of the ranking"),
-    ("plain", {**P, "stages": 2}, "takes no labels of ours"),
+    ("plain", {**P, "stages": "2:later"}, "takes no labels of ours"),
+    ("plain", {"drawn": "uniform", "sample_size": 10, "stages": 3}, "there already. Hint: stages='3:later' adds"),
     ("plain", {"drawn": "uniform", "sample_size": -1}, "sample_size is -1, not a whole number from 1"),
     ("plain", {"drawn": "uniform", "sample_size": "ranges.csv"}, "sample_size is ranges.csv, not a whole number"),
     ("plain", {"drawn": "strata", "sample_size": 10}, "not said how many were drawn of which ranks"),

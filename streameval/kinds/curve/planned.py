@@ -148,7 +148,7 @@ def _stages(plan: Plan) -> list[str]:
     if method.looks > 1:
         lines.append(f"This is the first of {method.looks} stages: `streameval grow` adds labels for another.")
     if method.adaptive:
-        lines.append("This is the first batch; once it is answered and evaluated, `grow --rest` adds the second.")
+        lines.append("This is the first batch; once it is answered and evaluated, `streameval grow` adds the second.")
     if plan.judge_sample is not None and method.judge_sample is not None:
         lines.append(f"Ask the judge about {plan.judge_sample.num_rows:,} items first, and people afterwards.")
         if method.judge_sample > plan.n_items:
