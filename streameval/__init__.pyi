@@ -217,7 +217,6 @@ def label(
     *,
     people: str | tuple[str, ...] | Sequence[str] = ...,
     host: str = ...,
-    port: int = ...,
     url: str | None = ...,
     overlap: str | float | None = ...,
     columns: str | Sequence[str] | None = ...,

@@ -131,6 +131,9 @@ def _renamed(typed: _Typed) -> dict[str, Any]:
         new["stages"] = f"{typed.take('--stages')[-1]}:later"
     if typed.has("--score") and typed.take_retired("--ascending"):
         new["score"] = f"-{typed.take('--score')[-1]}"
+    if typed.has("--host") and (port := typed.take_retired("--port")):
+        host = typed.take("--host")[-1]
+        new["host"] = f"{f'[{host}]' if ':' in host else host}:{port}"
     if typed.verb == "grow":
         typed.take_retired("--rest")
     if typed.verb == "exact" and (scores := typed.take_retired("--at-score")):

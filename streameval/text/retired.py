@@ -83,7 +83,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--apply": "a query: streameval sql STUDY 'FROM next WHERE score >= 0.7' --with next=LIST --out FILE",
     },
     "report": {"--items": "--examples VALUE", "--plots": "--plot VALUE"},
-    "label": {"--question": "--ask VALUE"},
+    "label": {"--question": "--ask VALUE", "--port": "--host :VALUE"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
     "cost": {**_FIRST, **_METHOD, **_TERMS, **_COMPARED, "--adopted": "--sample-size VALUE"},
     "simulate": {

@@ -51,6 +51,8 @@ REWRITTEN = [
      "adopt l.csv --study s --labels x.csv --drawn strata --stages 3:later --sample-size t.csv"),
     ("select s --yes 1 --no 0 --question why", "select s --negative 0 --ask why --positive 1"),
     ("label s --question why", "label s --ask why"),
+    ("label s --host 0.0.0.0 --port 80", "label s --host 0.0.0.0:80"), ("label s --port 0", "label s --host :0"),
+    ("label s --port 80 --host ::1", "label s --host '[::1]:80'"),
     ("evaluate s --misses-from m --item id", "evaluate s --key id --misses m"),
     ("check s 'map > 0' --summary a.json", "check s 'map > 0' --out a.json"),
     ("cut s 10 --misses-from m", "cut s 10 --misses m"),
