@@ -29,6 +29,12 @@ _COMPARED = {
     "--within": "said by the question: --for 'gain@1000 within VALUE'",
     "--look": "said by the question: --for 'gain@1000 within 2%' is looked at once, 'gain@1000 > 0' at any time",
 }
+_OF_ANY_LISTS = {
+    name: hint.replace("question:", "question, where 80 % of the tops are the same:").replace(
+        "--for", "--against 80% --for"
+    )
+    for name, hint in _COMPARED.items()
+}
 _MISSES = {"--misses-from": "--misses VALUE"}
 _ORDER = {"--ascending": "--score=-COL, as in --score=-loss: small ones come first"}
 _JUDGE = {"--judge-classes": "--judge 'COLUMN(VALUE)'"}
@@ -85,7 +91,7 @@ RETIRED: dict[str, dict[str, str]] = {
     "report": {"--items": "--examples VALUE", "--plots": "--plot VALUE"},
     "label": {"--question": "--ask VALUE", "--port": "--host :VALUE"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
-    "cost": {**_FIRST, **_METHOD, **_TERMS, **_COMPARED, "--adopted": "--sample-size VALUE"},
+    "cost": {**_FIRST, **_METHOD, **_TERMS, **_OF_ANY_LISTS, "--adopted": "--sample-size VALUE"},
     "simulate": {
         **_FIRST,
         **_METHOD,

@@ -193,6 +193,7 @@ def test_a_retired_flag_names_what_says_the_same(capsys):
     ("select s --csv a.csv", "select has no option --csv. Hint: `streameval select --help` lists those that there are"),
     ("plan l.parquet --study s --looks 3", "plan has no option --looks any more. Hint: it is --stages 3, or "),
     ("plan l.parquet --study s --labels-more=3", "it is a verb: streameval grow STUDY --budget N"),
+    ("cost --items 1e6 --at 100", "where 80 % of the tops are the same: --against 80% --for 'gain@100'\n"),
     ("select s --format csv", "the ending of the file says the format: --export tasks.label-studio.json; `streameval "),
     ("select s --frobnicate", "`streameval select --help` lists those that there are"),
     ("select s --ask what --quit", "did you mean --quiet?"),

@@ -38,10 +38,9 @@ class CurvePlanText(PlanText):
         plan, folder, before = planned.plan, planned.study, planned.before
         labels = plan.table.num_rows
         replaced = before if before is not None and plan.plan_id not in before.study_ids else None
-        there = before is not None and replaced is None
         facts, left = reuse_facts_and_lines(planned.options, labels, folder.labelled if plan.draw_by else 0)
-        facts |= {"already_there": there, "replaced": replaced is not None, "doubt": plan.location.get("doubt")}
-        again = ", as planned before" if there else ""
+        facts |= {"replaced": replaced is not None, "doubt": plan.location.get("doubt")}
+        again = ", as planned before" if planned.there else ""
         head = f"{value_of(plan)}: {labels:,} of {plan.n_items:,} items to label ({labels / plan.n_items:.2%}){again}"
         lines = [
             head,

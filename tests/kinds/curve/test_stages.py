@@ -109,7 +109,7 @@ def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
     assert widths[1] < 0.6 * plain[1]
     assert "and after each of 4 stages, whatever the list" in found.findings[0]
     assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 0
-    assert run(["grow", "s", "--labels", "100"]) == 2  # it was not planned for growing
+    assert run(["grow", "s", "--budget", "100"]) == 2  # it was not planned for growing
 
 
 def asked(*more):
