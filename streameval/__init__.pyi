@@ -12,6 +12,7 @@ from streameval.errors import StreamevalError as StreamevalError
 from streameval.errors import StudyError as StudyError
 from streameval.kinds.drawn_rankings.results import RankingsSample as RankingsSample
 from streameval.kinds.rankings.results import RankingsEvaluation as RankingsEvaluation
+from streameval.kinds.results import StudyResult
 from streameval.labelling.options import LabelsAre
 from streameval.metrics.arrays import average_precision_score as average_precision_score
 from streameval.metrics.arrays import precision_recall_curve as precision_recall_curve
@@ -128,7 +129,7 @@ def evaluate(
     misses: Any = ...,
     positives: Any = ...,
     key: str | None = ...,
-) -> Any: ...
+) -> StudyResult: ...
 @overload
 def exact(
     ranking: Any,
