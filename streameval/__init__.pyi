@@ -62,7 +62,7 @@ def adopt(
     drawn: str,
     options: RankingOptions | None = ...,
     confidence: float = ...,
-    stages: int | str = ...,
+    stages: int | str | None = ...,
     seed: int | None = ...,
     score: str | None = ...,
     key: Sequence[str] | None = ...,

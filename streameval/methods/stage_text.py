@@ -35,18 +35,18 @@ def stage_fields(stages: int | str) -> dict[str, Any]:
 def later_stages(stages: int | str) -> int:
     """Read stages of a study whose first labels are there already: how many, where later ones add labels.
 
-    >>> later_stages("3:later"), later_stages(1)
-    (3, 1)
+    >>> later_stages("3:later")
+    3
 
     Raises:
         InputError: Batches of labels that are there, or a second batch that looks at a first of ours.
     """
     fields = stage_fields(stages)
-    if not fields.get("growing") and fields != {"stages": 1}:
-        number = fields.get("stages", 3)
+    number = int(fields.get("stages", 3))
+    if not fields.get("growing") or number < 2:
         raise InputError(f"--stages is '{stages}', and the labels of the first stage are there already",
-                         f"--stages={number}:later adds labels of our own later")  # fmt: skip
-    return int(fields["stages"])
+                         f"--stages={max(number, 2)}:later adds labels of our own later")  # fmt: skip
+    return number
 
 
 def stages_typed(fields: Mapping[str, Any]) -> int | str | None:

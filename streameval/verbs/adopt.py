@@ -52,7 +52,7 @@ def adopt(
     drawn: str,
     options: RankingOptions | None = None,
     confidence: float = 0.95,
-    stages: int | str = 1,
+    stages: int | str | None = None,
     seed: int | None = None,
     **raw_options: Any,
 ) -> Plan:
@@ -94,7 +94,7 @@ def adopt(
     columns = replace(columns, key=",".join(ranking_options.key) or None)
     value = DrawValue.parse(drawn)
     how = _SampleDraw(size.sample_size, value.probability, value.least)
-    method = Adopted(confidence, value.design, later_stages(stages))
+    method = Adopted(confidence, value.design, 1 if stages is None else later_stages(stages))
     _refuse_unsaid(method, how)
     with KnownLabels(labels, columns).at_hand() as known_labels:
         request = PlanRequest.parse(study, seed, ranking_options, known_labels)
