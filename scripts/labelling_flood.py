@@ -204,7 +204,7 @@ def main() -> None:
     study, wanted = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 35.0
     print(f"a physical write of that size here: {write(study, min(seconds, 5))}", flush=True)
-    command = [sys.executable, "-m", "streameval", "label", str(study), "--port", "0", "--people", ",".join(PEOPLE)]
+    command = [sys.executable, "-m", "streameval", "label", str(study), "--host", ":0", "--people", ",".join(PEOPLE)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     port = int(re.findall(r":(\d+)/", server.stdout.readline())[0])

@@ -32,7 +32,7 @@ RULES = "# How to answer\n\nLook at the *shape*, not at how it is drawn.\n\n- a 
 
 def served(study: Path, rules: Path, port: str) -> tuple[subprocess.Popen[str], list[str]]:
     """Start the server; its process, and the addresses that it prints."""
-    command = [sys.executable, "-m", "streameval", "label", str(study), "--port", port, "--people", "ann,ben"]
+    command = [sys.executable, "-m", "streameval", "label", str(study), "--host", f":{port}", "--people", "ann,ben"]
     command += ["--columns", PICTURES, "--image", PICTURES, "--ask", "Do both show the same digit?"]
     command += ["--positive", "same", "--negative", "different", "--guidelines", str(rules), "--overlap", "10%"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

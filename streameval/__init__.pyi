@@ -12,6 +12,7 @@ from streameval.errors import StreamevalError as StreamevalError
 from streameval.errors import StudyError as StudyError
 from streameval.kinds.drawn_rankings.results import RankingsSample as RankingsSample
 from streameval.kinds.rankings.results import RankingsEvaluation as RankingsEvaluation
+from streameval.kinds.results import StudyResult
 from streameval.labelling.options import LabelsAre
 from streameval.methods.adopted.designs import DrawValue
 from streameval.metrics.arrays import average_precision_score as average_precision_score
@@ -62,7 +63,7 @@ def adopt(
     drawn: str | DrawValue,
     options: RankingOptions | None = ...,
     confidence: float = ...,
-    stages: int = ...,
+    stages: int | str | None = ...,
     seed: int | None = ...,
     score: str | None = ...,
     key: Sequence[str] | None = ...,
@@ -127,7 +128,7 @@ def evaluate(
     misses: Any = ...,
     positives: Any = ...,
     key: str | None = ...,
-) -> Any: ...
+) -> StudyResult: ...
 @overload
 def exact(
     ranking: Any,
@@ -193,9 +194,8 @@ def exact(
 def grow(
     study: str | os.PathLike[str],
     *,
-    labels: int | None = ...,
-    half_width: float | None = ...,
-    rest: bool | None = ...,
+    budget: int | None = ...,
+    alpha: float | None = ...,
 ) -> Plan: ...
 def judge(
     study: str | os.PathLike[str],
@@ -217,7 +217,6 @@ def label(
     *,
     people: str | tuple[str, ...] | Sequence[str] = ...,
     host: str = ...,
-    port: int = ...,
     url: str | None = ...,
     overlap: str | float | None = ...,
     columns: str | Sequence[str] | None = ...,

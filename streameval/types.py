@@ -240,7 +240,11 @@ class Plan(Tabular):
     @property
     def grown_by(self) -> Sequence[Mapping[str, Any]]:
         """Requests by which the plan grew (`streameval.verbs.grow`)."""
-        return tuple(self.notes.get("grown_by", ()))
+        formerly = {"labels": "budget", "half_width": "alpha"}  # of earlier versions, which had `rest` too
+        return tuple(
+            {formerly.get(name, name): value for name, value in request.items() if name != "rest"}
+            for request in self.notes.get("grown_by", ())
+        )
 
     @property
     def look(self) -> int:

@@ -148,7 +148,7 @@ ROWS = {
     "stages-planned": Row(None, _plan("list.parquet", stages="3:later", **CURVE)),
     "stages-half-labelled": Row("stages-planned", _label(0.5)),
     "stages-evaluated": Row("stages-planned", _label()),
-    "grown-planned": Row("stages-evaluated", lambda folder, lists: streameval.grow(folder, labels=120)),
+    "grown-planned": Row("stages-evaluated", lambda folder, lists: streameval.grow(folder, budget=120)),
     "grown-evaluated": Row("grown-planned", _label()),
     "adopted": Row(None, _adopt),
     "adopted-evaluated": Row("adopted", lambda folder, lists: streameval.evaluate(folder)),

@@ -59,14 +59,14 @@ evaluate stages {LABELS}
 plan list.parquet --study growing --budget 900 --stages 3:later --seed 1
 select growing
 evaluate growing {LABELS}
-grow growing --labels 400
+grow growing --budget 400
 select growing
 evaluate growing {LABELS}
-grow growing --half-width 0.175
+grow growing --alpha 0.175
 plan list.parquet --study adaptive --budget 900 --stages adaptive --seed 1
 select adaptive
 evaluate adaptive {LABELS}
-grow adaptive --rest
+grow adaptive
 select adaptive
 evaluate adaptive {LABELS}
 plan list.parquet --study judge --judge llm(0.3,0.6) --budget 900 --seed 1
@@ -133,9 +133,9 @@ adopt list.parquet --study strata --labels by-rank.csv --drawn strata(sizes=rang
 evaluate strata
 adopt list.parquet --study poisson --labels by-rank.csv --drawn poisson(probability=0.02)
 evaluate poisson
-adopt list.parquet --study adopted-stages --labels by-rank.csv --drawn uniform(size=800) --stages 2 --seed 1
+adopt list.parquet --study adopted-stages --labels by-rank.csv --drawn uniform(size=800) --stages 2:later --seed 1
 evaluate adopted-stages
-grow adopted-stages --labels 400
+grow adopted-stages --budget 400
 select adopted-stages
 evaluate adopted-stages {LABELS}
 plan list.parquet --study pair --against again.parquet --score score --key id --for 'gain@100, 500' --seed 1

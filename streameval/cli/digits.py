@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from streameval.curve import Curve
 from streameval.errors import InputError, installed_by
 from streameval.stores import atomic
+from streameval.study import Study
 from streameval.typing import Int8Array, Int64Array
 from streameval.verbs.evaluate import evaluate
 from streameval.verbs.plan import plan
@@ -86,14 +87,15 @@ def _run_method(folder: Path, method: str, yields: Int64Array, cutoffs: list[int
         select(study, columns=_SIDES, export=folder / "tasks.html", ask=_QUESTION, image=_SIDES)
     else:
         select(study, columns=_SIDES)
-    evaluation = evaluate(study, labels=folder / "truth.parquet")
+    evaluate(study, labels=folder / "truth.parquet")
+    curve = Study(study).evaluation().curve
     return {
         "method": method,
         "labels": planned.table.num_rows,
-        "coverage": evaluation.curve.claim.coverage,
-        "confidence": evaluation.curve.claim.confidence,
-        "precision_at": _compare(evaluation.curve, yields, cutoffs),
-        "findings": list(evaluation.curve.findings),
+        "coverage": curve.claim.coverage,
+        "confidence": curve.claim.confidence,
+        "precision_at": _compare(curve, yields, cutoffs),
+        "findings": list(curve.findings),
         "report": str(study / "report.html"),
     }
 

@@ -20,7 +20,7 @@ from streameval.text.numbers import whole_number
 from streameval.text.options import flag, flags
 from streameval.text.retired import RETIRED
 
-_SWITCHES = ("--growing", "--adaptive", "--ascending", "--together", "--incomplete")
+_SWITCHES = ("--growing", "--adaptive", "--ascending", "--together", "--incomplete", "--rest")
 _OPTION = re.compile(r"--([a-z-]+)[ =](\S+)")  # a hint that is one option and its value
 # a hint that is a parameter of a method or a draw
 _PARAMETER = re.compile(r"--(method|drawn) '(\w+)\((?:\w+=COL, )?(\w+)=VALUE\)'")
@@ -141,6 +141,11 @@ def _renamed(typed: _Typed) -> dict[str, Any]:
         new["stages"] = f"{typed.take('--stages')[-1]}:later"
     if typed.has("--score") and typed.take_retired("--ascending"):
         new["score"] = f"-{typed.take('--score')[-1]}"
+    if typed.has("--host") and (port := typed.take_retired("--port")):
+        host = typed.take("--host")[-1]
+        new["host"] = f"{f'[{host}]' if ':' in host else host}:{port}"
+    if typed.verb == "grow":
+        typed.take_retired("--rest")
     if typed.verb == "exact" and (scores := typed.take_retired("--at-score")):
         new["at"] = ",".join(f"score:{score}" for score in listed(scores))
     for option, hint in typed.retired.items():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.duckdb_session import Connection, literal, quote
 from streameval.labelling.readers import ROW, Opened, distinct
+from streameval.rows.options import NEEDS_SCORE
 from streameval.text import those_with
 
 TEXT = "VARCHAR"
@@ -147,7 +148,7 @@ def _refuse_scores(connection: Connection, opened: Opened, score: tuple[str, str
     where = f"{opened.name}: {those_with(count, 'row')}"
     first = f"(first: row {row:,}{_line(opened, row)})"
     if not mismatch:
-        raise InputError(f"{where} no {name} {first}", "every item needs a score, or put these last with --nan=last")
+        raise InputError(f"{where} no {name} {first}", NEEDS_SCORE)
     hint = "write numbers with a point, as 0.95" if "," in (text or "") else "scores are numbers, dates or times"
     raise InputError(f"{where} a {name} that is no number, such as '{text}' {first}", hint)
 

@@ -15,7 +15,7 @@ from streameval.errors import InputError
 from streameval.labelling.duckdb_session import in_batches
 from streameval.labelling.readers import IN_MEMORY
 from streameval.rows.lake import call_library
-from streameval.rows.options import RankingOptions
+from streameval.rows.options import NEEDS_SCORE, RankingOptions
 
 READS = "Arrow readers, relations of DuckDB, datasets, lazy frames"
 _NAME = "the rows that were given"
@@ -97,7 +97,7 @@ class RowsOnce(Unread):
             return
         if (row := pc.index(pc.is_null(batch.column(score), nan_is_null=True), True).as_py()) >= 0:
             raise InputError(f"{self.name}: row {before + row + 1:,} has no {score}",
-                             "every item needs a score, or put these last with --nan=last")  # fmt: skip
+                             NEEDS_SCORE)  # fmt: skip
 
     def _next(self) -> pa.RecordBatch | None:
         try:

@@ -33,6 +33,17 @@ class Planned:
     options: Mapping[str, Any]
 
     @property
+    def there(self) -> bool:
+        """Tell whether the study held this plan already, or one that grew from it."""
+        return self.before is not None and self.plan.plan_id in self.before.study_ids
+
+    @property
+    def seed_line(self) -> str:
+        """Say which seed the plan has, and whether it was there already."""
+        seed = f"eed {self.plan.seed}, kept in plan.json."
+        return f"As planned before, with s{seed}" if self.there else f"S{seed}"
+
+    @property
     def doubts(self) -> list[str]:
         """Say what to look at before any label is spent."""
         return [self.plan.location["doubt"]] if "doubt" in self.plan.location else []
@@ -41,6 +52,7 @@ class Planned:
         """The plan, JSON-ready, with what its kind adds."""
         plan = self.plan
         names = {"study": str(self.place.folder), "plan_id": plan.plan_id, "labels": plan.table.num_rows}
+        names |= {"already_there": self.there}
         return {**names, **more, **plan.header()}
 
 
@@ -56,7 +68,7 @@ class PlanText:
         plan = planned.plan
         head = f"{plan.table.num_rows:,} of {number_of(plan.n_items, 'item')} to label"
         following = f"Next: {first_step(planned.place, plan).command}"
-        lines = [head, f"Seed {plan.seed}, kept in plan.json.", *planned.doubts, following]
+        lines = [head, planned.seed_line, *planned.doubts, following]
         return planned.facts(), lines
 
     def rehearsal(

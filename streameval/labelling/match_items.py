@@ -171,10 +171,17 @@ class Items:
     Attributes:
         selection: `rank`, `se_task` and the items' columns.
         extra: Tasks beyond one per item: `se_task`, `rank` (null for a control item, which is not of the list).
+        study: The study's folder, as it is typed.
     """
 
     selection: pa.Table | None = None
     extra: pa.Table | None = None
+    study: str = "STUDY"
+
+    @property
+    def select(self) -> str:
+        """Give the command that fetches them."""
+        return shlex.join(["streameval", "select", self.study])
 
 
 @dataclass(frozen=True)
@@ -221,26 +228,25 @@ def match_keys(connection: Connection, plan: Plan, items: Items, columns: Source
         return Join(f"se_known.key0 = {key}", unknown, columns.ambiguous_rank(plan.n_items))
     if columns.role == "task":
         if items.selection is None:
-            raise InputError(f"{name}: its rows are tasks, but this study has no selection", "run `streameval select`")
+            raise InputError(f"{name}: its rows are tasks, but this study has no selection", f"run `{items.select}`")
         connection.register("se_known", _tasks(items.selection, items.extra))
         key = columns.rank
         unknown = f"coalesce({key} NOT IN (SELECT key0 FROM se_known), true)"
         return Join(f"se_known.key0 = {key}", unknown, columns.ambiguous_rank(plan.n_items))
-    return _by_items(connection, plan, items.selection, columns, name)
+    return _by_items(connection, plan, items, columns, name)
 
 
-def _where_it_is(plan: Plan, key: str, have: Sequence[str], item_columns: Sequence[str]) -> str:
+def _where_it_is(plan: Plan, key: str, have: Sequence[str], item_columns: Sequence[str], select: str) -> str:
     """Hint for a column that the selection lacks: `select --columns` left it out, or it is called otherwise.
 
     Args:
-        have, own: Columns of the items with fields of structs, and without.
+        have, item_columns: Columns of the items with fields of structs, and without.
+        select: The command that fetches them.
     """
     if (name := listed_name(key, plan.key_columns)) is not None:
-        return (
-            f"`select --columns` left out '{name}': `streameval select STUDY` again, with or without --columns, has it"
-        )
+        return f"`select --columns` left out '{name}': `{select}` again, with or without --columns, has it"
     shown = [name for name in item_columns if name not in (*OURS, "score")]
-    again = f"`streameval select STUDY --columns {shlex.quote(','.join([*shown, key]))}`"
+    again = f"`{select} --columns {shlex.quote(','.join([*shown, key]))}`"
     if closest(key, have) is None:
         return (
             f"labels come with columns of the items: {', '.join(shown)}; one of the tasks' numbers is called se_task; "
@@ -264,18 +270,16 @@ def _tasks(selection: pa.Table, extra: pa.Table | None) -> pa.Table:
     return pa.table({"rank": table.column("rank"), "task": numbers, "key0": numbers})
 
 
-def _by_items(
-    connection: Connection, plan: Plan, selection: pa.Table | None, columns: SourceColumns, name: str
-) -> Join:
-    if selection is None:
+def _by_items(connection: Connection, plan: Plan, items: Items, columns: SourceColumns, name: str) -> Join:
+    if (selection := items.selection) is None:
         raise InputError(
             f"{name}: labels are joined by '{columns.keys[0]}', and no items of this study were selected yet",
-            "run `streameval select` first",
+            f"run `{items.select}` first",
         )
     schema = with_fields(selection.schema)
     have = [n for n in schema.names if n not in OURS]
     names = item_names(columns, have, name, "the study's selection",
-                       lambda key: _where_it_is(plan, key, have, own_columns(schema)))  # fmt: skip
+                       lambda key: _where_it_is(plan, key, have, own_columns(schema), items.select))  # fmt: skip
     item_keys = pick(selection, schema, ["rank", *names])
     keys = key_join(connection, columns, names, ("se_selection", item_keys), "the study's items")
     refuse_inexact_items(connection, "se_selection", keys.columns, "the study's items")

@@ -11,7 +11,7 @@ ALPHA = "Half-width to plan for, relative to precision."
 BUDGET = "Labels to spend at most (where chance decides how many, nine times in ten), instead of --alpha."
 STAGES = (
     "Label in so many parts: bounds narrow whenever one is answered. 3:later: plan the first of 3, and `grow` adds "
-    "labels for the others. adaptive: a quarter to a third first; `grow --rest` then adds what is needed."
+    "labels for the others. adaptive: a quarter to a third first; `grow` then adds what is needed."
 )
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.order.by_score import ByScore
 from streameval.order.scores import Keys, missing_rows
+from streameval.rows.options import NEEDS_SCORE
 from streameval.scans.threads import each_unit
 from streameval.scans.units import Unit
 from streameval.text import those_with
@@ -57,7 +58,7 @@ def _of_unit(order: ByScore, unit: Unit, wanted: Keys) -> int:
         row = next(missing_rows([unit], lambda part: part.read([order.score]).column(0)))
         raise InputError(
             f"{row}: {those_with(missing, 'item')} no {order.score} (null or NaN)",
-            "every item needs a score, or put these last with --nan=last",
+            NEEDS_SCORE,
         )
     return count
 

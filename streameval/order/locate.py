@@ -22,6 +22,7 @@ from streameval.order.scan import Scan
 from streameval.order.scores import Keys
 from streameval.order.tasks import Collecting, Counting, Sampling
 from streameval.progress import Progress, silent
+from streameval.rows.options import NEEDS_SCORE
 from streameval.scans.checkpoints import Checkpoints
 from streameval.scans.jobs import SUM
 from streameval.text import those_with
@@ -260,7 +261,7 @@ def missing_scores(scan: Scan, count: int) -> InputError:
     places = "; ".join(islice(scan.missing_rows(), 3))
     return InputError(
         f"{those_with(count, 'item')} no {scan.score} (null or NaN), first: {places}",
-        "every item needs a score, or put these last with --nan=last",
+        NEEDS_SCORE,
     )
 
 

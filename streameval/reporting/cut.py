@@ -35,9 +35,11 @@ class CutResult(ShowsItself, Cut):
 
 def _proven_lines(cut: Cut, kept: str) -> list[Paragraph]:
     proven = math.floor(1000 * (cut.holds["precision_lower"] or 0.0)) / 10
-    whose = "" if cut.claim.about == TRUTH else f" by {cut.claim.about}"
-    share = "All" if proven == 100 else f"At least {proven:g} %"
-    head = f"{kept} {cut.rank:,} of {cut.plan.n_items:,} items{_scores(cut)}. {share} of them are positive{whose}."
+    share = "all" if proven == 100 else f"at least {proven:g} %"
+    positive = f"{share[0].upper()}{share[1:]} of them are positive."
+    if cut.claim.about != TRUTH:
+        positive = f"The annotators would call {share} of them positive."
+    head = f"{kept} {cut.rank:,} of {cut.plan.n_items:,} items{_scores(cut)}. {positive}"
     if cut.promise:  # of this rank alone, of which nothing else is known
         return [head, cut.promise]
     missed = misses_sentence(int(cut.asked.get("misses", 0)))

@@ -126,7 +126,7 @@ def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> NextStep:
     if plan.parameters.get("adaptive"):
         if summary["account"].get("open", summary["account"]["missing"]):
             return remaining(study)
-        return _step("adds the second batch", "grow", study, "--rest")
+        return second_batch(study)
     new = f"{study.rstrip('/')}-loguniform"
     return NextStep(plan_command(plan, new, {"method": "loguniform"}), "plans labels whose bounds hold for any list")
 
@@ -144,14 +144,23 @@ def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int)
         return NOTHING
     growing = plan.method == "adopted" or plan.parameters.get("growing")
     if growing and plan.look < plan.parameters.get("stages", 1):
-        more = max(labels - account["labelled"], _n_of_next_stage(plan))
-        return _step("adds labels", "grow", study, "--labels", str(more))
+        return grow_by(study, max(labels - account["labelled"], labels_of_next_stage(plan)))
     new = f"{study.rstrip('/')}-more"
     again = plan_command(plan, new, {"method": "loguniform", "budget": labels})
     return NextStep(again, "plans anew with so many labels")
 
 
-def _n_of_next_stage(plan: Plan) -> int:
+def second_batch(study: str) -> NextStep:
+    """Suggest to add the second batch of an adaptive plan."""
+    return _step("adds the second batch", "grow", study)
+
+
+def grow_by(study: str, labels: int) -> NextStep:
+    """Suggest to add so many labels at most."""
+    return _step("adds labels", "grow", study, "--budget", str(labels))
+
+
+def labels_of_next_stage(plan: Plan) -> int:
     """Count the labels that the next stage takes: `grow` refuses fewer."""
     from streameval.methods import method_of
 

@@ -100,18 +100,18 @@ def _proven_cutoff(evaluation: Evaluation) -> str:
     curve = evaluation.curve
     share, rank = proven_share(curve)
     if not rank:
-        return f"No cutoff is proven to have a precision of even 10%{_by_method(curve.claim)}."
+        return f"No cutoff is proven to have a precision of even 10%{_labelled_by(curve.claim).removesuffix(',')}."
     if rank == curve.n_items and curve.claim.coverage != "conditional":
         return ""
-    first = f"he precision of the first {rank:,} items is"
-    precise = f"at least {float(share):.0%}{_by_method(curve.claim)}."
+    first = f"he precision of the first {rank:,} items{_labelled_by(curve.claim)} is"
+    precise = f"at least {float(share):.0%}."
     if curve.claim.coverage == "conditional":
         return f"If the assumption holds, t{first} {precise}"
     return f"T{first} proven to be {precise}"
 
 
-def _by_method(claim: Claim) -> str:
-    return "" if claim.about == TRUTH else f" by {claim.about}"
+def _labelled_by(claim: Claim) -> str:
+    return "" if claim.about == TRUTH else ", as the annotators would label them,"
 
 
 def seldom(confidence: float) -> str:

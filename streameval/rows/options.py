@@ -11,6 +11,8 @@ from streameval.options import check_types, listed, option, own_of
 if TYPE_CHECKING:
     from streameval.types import Plan
 
+NEEDS_SCORE = "every item needs a score; plan with --nan=last puts these last"  # whatever reads the list
+
 
 @dataclass(frozen=True)
 class RankingOptions:

@@ -32,10 +32,6 @@ _OTHER_FILES = 200  # that are open besides connections: those being accepted, a
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens there; an `InputError` where that cannot be."""
-    if not host:
-        raise InputError("--host is empty, which would be every address of this machine", "--host 127.0.0.1")
-    if not 0 <= port < 1 << 16:
-        raise InputError(f"--port is {port}, and ports are 0 to 65535", "0 takes any that is free")
     try:
         return socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_QUEUE
@@ -45,7 +41,7 @@ def bound(host: str, port: int) -> socket.socket:
             raise trouble from error
         why = (error.strerror or str(error)).partition(" (while")[0]
         is_taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
-        hint = "--port names another, 0 any" if is_taken else "--host is an address of this machine, such as 127.0.0.1"
+        hint = "--host=:0 takes any that is free" if is_taken else "--host names one of this machine, as 127.0.0.1"
         raise InputError(f"{host}:{port}: cannot be listened to ({why})", hint) from error
 
 

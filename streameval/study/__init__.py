@@ -252,7 +252,7 @@ class Study:
         """Give what label tables can be joined by."""
         from streameval.labelling.match_items import Items
 
-        return Items(self.selection(plan), self.extra_tasks())
+        return Items(self.selection(plan), self.extra_tasks(), str(self.folder))
 
     def extra_tasks(self) -> pa.Table | None:
         """Read `se_task`, `rank`, `kind`, `expected` of tasks beyond one per item; None where there are none."""

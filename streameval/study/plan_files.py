@@ -32,6 +32,7 @@ AGAINST_COPY = "against"  # folder that holds the list with which `LIST_COPY` is
 _COPIES = {"copied": ("source", LIST_COPY), "against_copied": ("against", AGAINST_COPY)}  # by what tells of them
 _MAY_BE_EMPTY = ("paired",)  # kinds of study that may have an answer without a label
 _RESTORE = "restore it, or repeat the plan with its --seed"
+_RESTORE_HEADER = "restore it, or repeat the plan with its --seed, which `plan` printed and report.html shows"
 _DIFFERENCES = 4  # that a message names
 _NOTES = ("by", "per", "cutoffs", "questions")  # of a plan, that a message names
 _OF_THE_ORDER = ("order", "score", "ascending", "tie_rule")  # one phrase says them
@@ -43,7 +44,7 @@ def read_plan(folder: Path) -> Plan:
     """Read the plan of a study; a `StudyError` where there is none, or it was changed by hand."""
     path = folder / "plan.json"
     try:
-        header = read_header(path, _RESTORE)
+        header = read_header(path, _RESTORE_HEADER)
         values = {key: header[key] for key in _PLAN_KEYS}
         for place, name in _copies(values["location"]).items():  # in the study, wherever that lies by now
             values["location"][place] = [os.path.abspath(folder / name)]
@@ -54,7 +55,7 @@ def read_plan(folder: Path) -> Plan:
     except StudyError:
         raise
     except UNUSABLE as error:
-        raise unusable(path, error, _RESTORE) from error
+        raise unusable(path, error, _RESTORE_HEADER) from error
     if plan.plan_id != header["plan_id"]:
         raise StudyError(
             f"{path}: says plan {header['plan_id']}, but plan.json and plan.parquet make {plan.plan_id}",
@@ -67,12 +68,12 @@ def plan_ids(folder: Path) -> tuple[str, ...]:
     """Read the ids of a study's plan and of those that it grew from (`Plan.study_ids`), without reading its ranks."""
     path = folder / "plan.json"
     try:
-        header = read_json(path, _RESTORE)
+        header = read_json(path, _RESTORE_HEADER)
         return (str(header["plan_id"]), *header["notes"].get("grown_from", ()))
     except FileNotFoundError as error:
         raise _without_plan(folder, error.filename) from error
     except (LookupError, TypeError, AttributeError) as error:
-        raise unusable(path, error, _RESTORE) from error
+        raise unusable(path, error, _RESTORE_HEADER) from error
 
 
 def _without_plan(folder: Path, missing: str | None) -> StudyError:
@@ -181,7 +182,7 @@ def restores(folder: Path, plan: Plan) -> bool:
 
 def _ids(folder: Path) -> Iterator[object]:
     with suppress(StudyError, FileNotFoundError):
-        yield read_json(folder / "plan.json", _RESTORE).get("plan_id")
+        yield read_json(folder / "plan.json", _RESTORE_HEADER).get("plan_id")
     with suppress(StudyError, FileNotFoundError):
         yield read_table(folder / "plan.parquet", _RESTORE).facts.get("plan_id")
 

@@ -11,6 +11,7 @@ from typing import Any
 from streameval.judges.options import JudgeValue
 from streameval.labelling.readers import IN_MEMORY
 from streameval.methods.adopted.designs import DrawValue
+from streameval.methods.stage_text import stages_typed
 from streameval.methods.values import MethodValue
 from streameval.rows.options import RankingOptions
 from streameval.text.options import flags
@@ -45,7 +46,7 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
     lines = [_begun(plan, study, first), *(_judge_commands(plan, study) if plan.parameters.get("judge_sample") else [])]
     since = 0
     for stage, request in enumerate([*plan.grown_by, None]):
-        if request is None or "labels" not in request:  # it goes by the labels that there are
+        if request is None or "budget" not in request:  # it goes by the labels that there are
             new = [table for table in rest if any(since <= at <= stage for at in table["stages"])]
             lines += [shlex.join(["streameval", "select", study]), *evaluate_commands(new, summary, study)]
             since = stage + 1
@@ -63,11 +64,11 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
     labels = {} if first is None else {"labels": first["place"] or IN_MEMORY, **first["flags"]}
     if plan.method == "adopted":
         how = plan.location.get("adopted", {})
-        rest = {
-            name: word for name, word in how.items() if name not in ("probability", "least_probability", "sample_size")
-        }
+        left_out = ("probability", "least_probability", "sample_size", "stages")
+        rest = {name: word for name, word in how.items() if name not in left_out}
         drawn = {"drawn": str(DrawValue.of(how))} if "drawn" in how else {}
-        return plan_command(plan, study, {**rest, **drawn, "seed": plan.seed}, "adopt")
+        staged = {"stages": stages_typed(plan.parameters), "seed": plan.seed}
+        return plan_command(plan, study, {**rest, **drawn, **staged}, "adopt")
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }

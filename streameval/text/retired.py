@@ -30,6 +30,12 @@ _COMPARED = {
     "--look": "said by the question: --for 'gain@1000 within 2%' is looked at once, 'gain@1000 > 0' at any time",
 }
 _SIZE = "--drawn 'uniform(size=VALUE)'"
+_OF_ANY_LISTS = {
+    name: hint.replace("question:", "question, where 80 % of the tops are the same:").replace(
+        "--for", "--against 80% --for"
+    )
+    for name, hint in _COMPARED.items()
+}
 _MISSES = {"--misses-from": "--misses VALUE"}
 _ORDER = {"--ascending": "--score=-COL, as in --score=-loss: small ones come first"}
 _EXPECTED = {"--judge-sample": "--judge 'sample=VALUE'", "--judge-accuracy": "--judge 'accuracy=VALUE'"}
@@ -48,12 +54,12 @@ RETIRED: dict[str, dict[str, str]] = {
         **_COMPARED,
         "--at": "said by the question: --for 'gain@VALUE' with --against, 'precision@VALUE' with --per",
         **_ORDER,
-        "--continue": "a verb: streameval grow STUDY --rest",
+        "--continue": "a verb: streameval grow STUDY",
         "--cutoffs": "said by the question: --for 'precision@VALUE'",
         "--draw-by": "--on VALUE",
-        "--half-width": "a verb: streameval grow STUDY --half-width X",
+        "--half-width": "a verb: streameval grow STUDY --alpha X",
         "--item": "--key VALUE",
-        "--labels-more": "a verb: streameval grow STUDY --labels N",
+        "--labels-more": "a verb: streameval grow STUDY --budget N",
         "--rankings": "--budget N, as many labels: of 50 rankings and 'precision@10', --budget 500",
     },
     "select": {
@@ -71,6 +77,11 @@ RETIRED: dict[str, dict[str, str]] = {
         **_MISSES,
         "--judge-labels": "a verb: streameval judge STUDY ANSWERS",
     },
+    "grow": {
+        "--labels": "--budget VALUE",
+        "--half-width": "--alpha VALUE",
+        "--rest": "the command without it: streameval grow STUDY",
+    },
     "check": {"--summary": "--out VALUE"},
     "monitor": {
         "--at-score": "said by the measure: 'precision@score:0.7 >= 0.9'",
@@ -84,9 +95,9 @@ RETIRED: dict[str, dict[str, str]] = {
         "--apply": "a query: streameval sql STUDY 'FROM next WHERE score >= 0.7' --with next=LIST --out FILE",
     },
     "report": {"--items": "--examples VALUE", "--plots": "--plot VALUE"},
-    "label": {"--question": "--ask VALUE"},
+    "label": {"--question": "--ask VALUE", "--port": "--host :VALUE"},
     "sql": {"--csv": "--out FILE.csv, or --out - to print it", "--parquet": "--out FILE.parquet"},
-    "cost": {**_FIRST, **_METHOD, **_EXPECTED, **_TERMS, **_COMPARED, "--adopted": _SIZE, "--sample-size": _SIZE},
+    "cost": {**_FIRST, **_METHOD, **_EXPECTED, **_TERMS, **_OF_ANY_LISTS, "--adopted": _SIZE, "--sample-size": _SIZE},
     "simulate": {
         **_FIRST,
         **_METHOD,
@@ -107,7 +118,7 @@ RETIRED: dict[str, dict[str, str]] = {
     },
     "adopt": {
         **_ORDER,
-        "--looks": "--stages VALUE",
+        "--looks": "--stages VALUE:later",
         "--sample-size": _SIZE,
         "--strata": "--drawn 'strata(sizes=VALUE)'",
         "--probability": "--drawn 'poisson(probability=VALUE)'",

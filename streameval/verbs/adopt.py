@@ -24,6 +24,7 @@ from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
 from streameval.methods.adopted.designs import DESIGNS, DrawValue
 from streameval.methods.adopted.method import Adopted
 from streameval.methods.adopted.steps import Floor, Strata
+from streameval.methods.stage_text import later_stages
 from streameval.options import split, takes
 from streameval.printed import Printed, Record
 from streameval.rankings import open_ranking
@@ -49,7 +50,7 @@ def adopt(
     drawn: str | DrawValue,
     options: RankingOptions | None = None,
     confidence: float = 0.95,
-    stages: int = 1,
+    stages: int | str | None = None,
     seed: int | None = None,
     **raw_options: Any,
 ) -> Plan:
@@ -75,7 +76,7 @@ def adopt(
             `DrawValue` ("strata", sizes=table) takes a table in memory.
         options: In Python: what describes the ranking, at once.
         confidence: Probability of the claim.
-        stages: How often bounds may be seen and labels of our own added after, with grow.
+        stages: 3:later: bounds may be seen three times, and `grow` adds labels of our own after the first and second.
         seed: Seed of the shuffle of tasks (default: a fresh one).
         raw_options: In Python by name: fields of `RankingOptions`, as `score`; and of `LabelColumns`: `on`, `label`,
             `annotator`, `time`, `source`, `positive`, `negative`.
@@ -93,7 +94,7 @@ def adopt(
     (columns,) = split((LabelColumns,), raw_options, "adopt")
     columns = replace(columns, key=",".join(ranking_options.key) or None)
     how = drawn if isinstance(drawn, DrawValue) else DrawValue.parse(drawn)
-    method = Adopted(confidence, how.design, stages)
+    method = Adopted(confidence, how.design, 1 if stages is None else later_stages(stages))
     _refuse_unsaid(method, how)
     with KnownLabels(labels, columns).at_hand() as known_labels:
         request = PlanRequest.parse(study, seed, ranking_options, known_labels)
@@ -102,9 +103,7 @@ def adopt(
         rows = _locate(known_labels.source, columns, how, ListKeys(opened.n_items, opened.rows.all_names(), by_rank))
         strata = _strata(method, how, rows, opened, ranking_options.memory)
         plan = method.adopt(opened.n_items, request.drawing_seed, rows.rank, strata, rows.probability)
-        facts = _draw_facts(
-            labels, {"drawn": str(_of_any_folder(how)), "confidence": confidence, "stages": stages, **raw_options}
-        )
+        facts = _draw_facts(labels, {"drawn": str(_of_any_folder(how)), "confidence": confidence, **raw_options})
         plan = replace(plan, ranking=opened.description(), location={**opened.location(), "adopted": facts})
         return request.save(Drawn(plan, opened, known_labels.known_by(rows.on).votes(plan, rows.keys)))
 
@@ -143,9 +142,9 @@ def _draw_facts(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
         value = ",".join(value_given) if isinstance(value_given, tuple) else value_given
         if value is not None:
             values[name] = value if isinstance(value, int | float | str) else place_of(value) or IN_MEMORY
-    usual = {"confidence": 0.95, "stages": 1}
-    kept = {name: value for name, value in values.items() if value != usual.get(name)}
-    return {"labels": place_of(labels) or IN_MEMORY, **kept}
+    if values["confidence"] == 0.95:
+        del values["confidence"]
+    return {"labels": place_of(labels) or IN_MEMORY, **values}
 
 
 def _of_any_folder(how: DrawValue) -> DrawValue:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streameval.kinds import kind_of
 from streameval.labelling.options import Judging, KnownPositives, LabelColumns, Misses
@@ -19,9 +19,12 @@ from streameval.study import Study
 from streameval.study.label_tables import forecast_labels
 from streameval.study.take_in import sources_of
 
+if TYPE_CHECKING:
+    from streameval.kinds.results import StudyResult
+
 
 @takes(LabelColumns, Judging, Misses, KnownPositives)
-def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (), **options: Any) -> Any:
+def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (), **options: Any) -> StudyResult:
     """Take labels in: the curve with bounds, the metrics and a report.
 
     Example: streameval evaluate my-study --labels tasks.csv
@@ -45,10 +48,11 @@ def evaluate(study: str | os.PathLike[str], *, labels: Sequence[Any] | Any = (),
             Without it every row is a positive that is not among them.
 
     Returns:
-        Evaluation: Of one ranking: the same that the study's files hold: labels, curve, metrics, issues, summary.
-        RankingsSample: Of drawn rankings: bounds on the means of precision, success, reciprocal rank and DCG at k over
-            all rankings. Average precision, recall and nDCG depend on items that were not labelled, and are not claimed
-            without `positives`; rankings without a positive have 0 in all three.
+        StudyResult: What the study's files hold: labels, metrics, issues, summary. Of one ranking it is an
+            `Evaluation`, which has its curve too: `isinstance` says so to a type checker. Of drawn rankings it is a
+            `RankingsSample`: bounds on the means of precision, success, reciprocal rank and DCG at k over all rankings.
+            Average precision, recall and nDCG depend on items that were not labelled, and are not claimed without
+            `positives`; rankings without a positive have 0 in all three.
 
     Raises:
         InputError: A source or one of its columns cannot be read, or an option is out of range or of another kind of
@@ -72,7 +76,7 @@ def rehearsal(study: Path, *, labels: Sequence[str] = (), **options: Any) -> Reh
     return Rehearsal.of_plan([head], plan, Forecast(), writes, forecast_labels(labels))
 
 
-def printed(evaluation: Any, study: Path, labels: Sequence[str] = (), **_: Any) -> Printed:
+def printed(evaluation: StudyResult, study: Path, labels: Sequence[str] = (), **_: Any) -> Printed:
     """Print results, where the report is, and what to run next."""
     folder, summary = Study(study), evaluation.summary
     sizes = forecast_labels(labels)

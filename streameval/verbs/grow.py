@@ -17,7 +17,7 @@ from streameval.options import split, takes
 from streameval.parquet.account import Forecast
 from streameval.printed import Event, Printed
 from streameval.rehearsal import Rehearsal
-from streameval.reporting.next_step import first_step
+from streameval.reporting.next_step import first_step, grow_by, labels_of_next_stage, second_batch
 from streameval.study import Study
 from streameval.study.judging import recount
 from streameval.types import Plan
@@ -27,22 +27,23 @@ from streameval.types import Plan
 def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
     """Plan more labels.
 
-    Of a study that was planned to grow: what was labelled before stays good.
+    Of a study that was planned to grow: what was labelled before stays good. With neither option it adds the second
+    batch of a plan made with --stages adaptive: all that the labels of the first batch call for.
 
-    Example: streameval grow my-study --labels 2000
-    Example: streameval grow my-study --half-width 0.05
-    Example: streameval grow my-study --rest
+    Example: streameval grow my-study --budget 2000
+    Example: streameval grow my-study --alpha 0.05
+    Example: streameval grow my-study
 
     Args:
-        study: Folder of a study that was planned with --stages 3:later or --stages adaptive, or adopted with --stages.
-        by: In Python: one of `labels`, `half_width` and `rest` (`streameval.methods.growth.Growth`). `labels`: of a
-            plan that is `growing`, the furthest stage that asks for at most so many further labels. Each number is met
-            once: for another stage with as many labels, give another number. `half_width`: the nearest stage that is
-            forecast to reach it. Where the study has been evaluated, the forecast starts from the half-width reached.
-            It is met where it has been reached, and where the plan grew for it and has not been evaluated with all
-            labels since. `rest`: of a plan that is `adaptive`, the second batch. Every item of the first must have been
-            answered or skipped: which of them have an answer must not depend on labels further down the list. An item
-            that was skipped is unknown, and widens the bounds.
+        study: Folder of a study that was planned with --stages 3:later or --stages adaptive, or adopted with 3:later.
+        by: In Python: `budget`, `alpha` or neither (`streameval.methods.growth.Growth`). `budget`: of a plan that is
+            `growing`, the furthest stage that asks for at most so many further labels. Each number is met once: for
+            another stage with as many labels, give another number. `alpha`: the nearest stage that is forecast to reach
+            it. Where the study has been evaluated, the forecast starts from the half-width reached. It is met where it
+            has been reached, and where the plan grew for it and has not been evaluated with all labels since. Neither:
+            of a plan that is `adaptive`, the second batch. Every item of the first must have been answered or skipped:
+            which of them have an answer must not depend on labels further down the list. An item that was skipped is
+            unknown, and widens the bounds.
 
     Returns:
         Plan: The same as before where the request has been met; `batch` says with which stage a rank came in. The plan
@@ -50,8 +51,7 @@ def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
             never leads to a further stage.
 
     Raises:
-        InputError: Not exactly one of the three, out of reach of the stages that are left, or a first batch that is
-            not complete.
+        InputError: Both options, out of reach of the stages that are left, or a first batch that is not complete.
         StudyError: No study, or one that was not planned to grow.
     """
     (how,) = split([Growth], by, "grow")
@@ -99,25 +99,22 @@ def printed(grown: Plan, study: Path, before: Plan, **by: Any) -> Printed:
 
 
 def _stage(how: Growth, grown: Plan) -> str:
-    return "both batches" if how.rest else f"stage {grown.look} of {method_of(grown).looks}"
+    return "both batches" if method_of(grown).adaptive else f"stage {grown.look} of {method_of(grown).looks}"
 
 
 def _fewer(how: Growth, grown: Plan, more: int) -> list[str]:
     """Why a study grew by fewer labels than it was allowed."""
-    if how.labels is None or not 0 < more < how.labels:
+    if how.budget is None or not 0 < more < how.budget:
         return []
     last = ", and this is the last" if grown.look == method_of(grown).looks else ""
-    return [f"Up to {how.labels:,} more were allowed; stages are added whole{last}."]
+    return [f"Up to {how.budget:,} more were allowed; stages are added whole{last}."]
 
 
 def grown_plan(study: Study, plan: Plan, how: Growth) -> Plan:
     """Give the plan of a study as `grow` would make it, and write nothing; the same one where the request is met."""
     if plan.marks is not None:
         raise StudyError(f"{study.folder}: a plan by slices cannot grow", "plan anew with more labels")
-    if how.rest:
-        grown = plan if how.request in plan.grown_by else _second_batch(study, plan)
-    else:
-        grown = _later(study, plan, how)
+    grown = _later(study, plan, how) if how.request else _second_batch(study, plan)
     return grown if grown is plan else grown.with_notes(
         grown_from=list(plan.study_ids), grown_by=[*plan.grown_by, how.request]
     )  # fmt: skip
@@ -126,8 +123,10 @@ def grown_plan(study: Study, plan: Plan, how: Growth) -> Plan:
 def _second_batch(study: Study, plan: Plan) -> Plan:
     """Put the rest of an adaptive plan where the labels of its first batch say that it is needed."""
     method = method_of(plan)
+    if method.adaptive and plan.grown_by:
+        return plan
     if not method.adaptive or not isinstance(method, LooksAtFirst):
-        raise StudyError(f"{study.folder}: its plan has no second batch", "plan with --stages=adaptive")
+        raise _how_far(study, plan) if plan.look < method.looks else _cannot_grow(study, method)
     tallied = recount(study, plan)
     if left := int(np.sum(~tallied.answered)):
         raise InputError(f"{study.folder}: {left:,} of the {tallied.answered.size:,} tasks of its first batch are open",
@@ -145,10 +144,17 @@ def _later(study: Study, plan: Plan, how: Growth) -> Plan:
     later = stages[plan.look :]
     if not isinstance(method, Sequential) or not later:
         raise _cannot_grow(study, method)
-    if how.labels is not None:
-        return _affordable(method, plan, later, how.labels)
-    stage = _narrow_enough(later, how.half_width or 0.0, _calibration(reached, stages[plan.look - 1]))
+    if how.budget is not None:
+        return _affordable(method, plan, later, how.budget)
+    stage = _narrow_enough(later, how.alpha or 0.0, _calibration(reached, stages[plan.look - 1]))
     return method.enlarged(plan, stage.look)
+
+
+def _how_far(study: Study, plan: Plan) -> InputError:
+    """Say what a study that grows by stages wants to be told."""
+    following = grow_by(str(study.folder), labels_of_next_stage(plan))
+    return InputError(f"{study.folder}: its plan grows by stages, as far as --budget or --alpha says",
+                      f"the next stage is planned by {following.command}")  # fmt: skip
 
 
 def _cannot_grow(study: Study, method: Method) -> StudyError:
@@ -156,19 +162,20 @@ def _cannot_grow(study: Study, method: Method) -> StudyError:
         return StudyError(f"{study.folder}: all {method.looks} stages of its plan are planned already",
                           "plan anew with more labels")  # fmt: skip
     if method.adaptive:
-        return StudyError(f"{study.folder}: its plan grows by a second batch", "add that with --rest")
+        return StudyError(
+            f"{study.folder}: its plan grows by a second batch",
+            f"it takes no number: {second_batch(str(study.folder)).command}",
+        )
     return StudyError(f"{study.folder}: its plan was made without stages to grow by",
-                      "plan with --stages=3:later, or adopt with --stages 3, to grow twice")  # fmt: skip
+                      "plan or adopt with --stages=3:later, to grow twice")  # fmt: skip
 
 
 def _is_met(plan: Plan, how: Growth, reached: float | None) -> bool:
     """Tell whether the plan grew for this request already, or there is no need to."""
-    width = how.half_width
+    width = how.alpha
     if width is None:
         return how.request in plan.grown_by
-    return (
-        any(growth.get("half_width", 1) <= width for growth in plan.grown_by) if reached is None else reached <= width
-    )
+    return any(growth.get("alpha", 1) <= width for growth in plan.grown_by) if reached is None else reached <= width
 
 
 def _affordable(method: Sequential, plan: Plan, looks: list[Look], more: int) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,10 @@ from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.progress import LabellingProgress
 from streameval.study.tasks import kept_question, question_file, question_of
+
+_ADDRESS = re.compile(  # an IPv6 address stands in brackets, alone as it is
+    r"(?:\[(?P<six>[^\[\]]+)\]|(?P<name>[^\[\]:/]*))(?::(?P<port>\d{1,5}))?|(?P<bare>[\da-fA-F.]*(?::[\da-fA-F.]*){2,})"
+)
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,7 @@ def label(
     study: str | os.PathLike[str],
     *,
     people: str | tuple[str, ...] | Sequence[str] = (),
-    host: str = "127.0.0.1",
-    port: int = 8765,
+    host: str = "127.0.0.1:8765",
     url: str | None = None,
     overlap: str | float | None = None,
     columns: str | Sequence[str] | None = None,
@@ -86,8 +90,8 @@ def label(
         study: Folder of the study.
         people: Names, separated by commas; each gets a link of their own (default: you). In Python too it is the same
             whenever the study is served.
-        host: Address to listen at; other machines reach only one that they see, such as this machine's own.
-        port: Port to listen at; 0 takes any that is free.
+        host: Address to listen at, with its port: 0.0.0.0:8080, or :0 for any port that is free. Other machines reach
+            only an address that they see, such as this machine's own.
         url: Address by which people reach it, where a proxy has another, such as https://labels.example.org.
         overlap: Share of the tasks that two people are given, drawn at random, to measure how far they agree (default:
             as before). In Python as 0.1 or "10%", at first none; a third person decides where two differ, if there is
@@ -129,6 +133,7 @@ def label(
     if overlap is not None:
         question = replace(question, overlap=share_of(overlap, len(names)))
     links = links_of(folder.folder, names)
+    host, port = address_of(host)
     with bound(host, port) as listening:
         base = _base(host, listening.getsockname()[1], url)
         session = LabellingSession(folder, links, question, access)
@@ -143,6 +148,23 @@ def printed(state: LabellingProgress, study: Path, **_: Any) -> Printed:
     labelled = f"{account['labelled']:,} of {account['planned']:,} planned items have a label."
     facts = {"study": str(study), "account": dict(account), "next": following}
     return Printed(facts, [labelled, f"Next: {following}"])
+
+
+def address_of(host: str) -> tuple[str, int]:
+    """Read an address to listen at, and its port; where one is left out it is the usual one.
+
+    >>> address_of("0.0.0.0:8080"), address_of(":0"), address_of("[::1]:80"), address_of("::1")
+    (('0.0.0.0', 8080), ('127.0.0.1', 0), ('::1', 80), ('::1', 8765))
+
+    Raises:
+        InputError: No address, or no port.
+    """
+    if not host:
+        raise InputError("--host is empty, which would be every address of this machine", "--host=127.0.0.1")
+    parts = _ADDRESS.fullmatch(host)
+    if parts is None or int(parts["port"] or 0) >= 1 << 16:
+        raise InputError(f"--host is '{host}', and no address with a port from 0 to 65535", "such as 127.0.0.1:8765")
+    return parts["six"] or parts["bare"] or parts["name"] or "127.0.0.1", int(parts["port"] or 8765)
 
 
 def share_of(overlap: str | float, people: int) -> float:

@@ -20,7 +20,7 @@ _MORE = ("evaluate", "study", "--labels", "more.csv")
 COMMANDS: dict[str, Sequence[str]] = {
     "plan": PLAN_LOOKS,
     "another plan": PLAN,
-    "plan, more labels": ("grow", "study", "--labels", "20"),
+    "plan, more labels": ("grow", "study", "--budget", "20"),
     "select": SELECT,
     "select, tasks": (*SELECT, "--export", "tasks.csv"),
     "evaluate": _MORE,

@@ -51,7 +51,7 @@ SCENES = (
     Scene("plan", (), PLAN),
     Scene("plan by score", (), PLAN_SCORE),
     Scene("plan by slice", (), (*PLAN, "--by", "country")),
-    Scene("plan, more labels", (PLAN_LOOKS, SELECT, FIRST), ("grow", "study", "--labels", "20")),
+    Scene("plan, more labels", (PLAN_LOOKS, SELECT, FIRST), ("grow", "study", "--budget", "20")),
     Scene("plan, reuse", (), _REUSING),
     Scene("select", (PLAN,), SELECT),
     Scene("select by score", (PLAN_SCORE,), SELECT),

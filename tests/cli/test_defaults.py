@@ -72,10 +72,10 @@ def test_a_study_grows_as_it_was_planned_and_options_beside_are_refused(study, c
     folder = study("stages-planned")
     before = (folder / "plan.json").read_bytes()
     for option in (["--alpha", "0.05"], ["--seed", "5"], ["--score", "score"], ["--confidence", "0.99"]):
-        err = refused(capsys, "grow", folder, "--labels", "500", *option)
+        err = refused(capsys, "grow", folder, "--budget", "500", *option)
         assert option[0] in err
     assert (folder / "plan.json").read_bytes() == before
-    assert run(["grow", str(folder), "--labels", "500"]) == 0
+    assert run(["grow", str(folder), "--budget", "500"]) == 0
 
 
 def test_an_empty_argument_is_not_the_current_folder(items, tmp_path, capsys, monkeypatch):
@@ -225,7 +225,7 @@ def test_a_plan_of_which_something_was_made_is_never_replaced(holed, tmp_path, c
         assert (study / "plan.json").read_bytes() == before
     grown = tmp_path / "grown"
     assert run([*plan, "--stages", "3:later", "--study", str(grown)]) == 0
-    assert run(["grow", str(grown), "--labels", "200"]) == 0
+    assert run(["grow", str(grown), "--budget", "200"]) == 0
     assert "stages 3:later then" in refused(capsys, *plan, "--study", grown)
 
 

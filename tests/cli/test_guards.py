@@ -115,7 +115,7 @@ def test_numbers_that_a_study_has_given_out_stay(tmp_path, capsys):
     (tmp_path / "done.csv").write_text("se_task,id,label\n" + "".join(f"{task},{item},1\n" for task, item in rows))
     assert run(["select", str(study)]) == 0
     assert pq.read_table(study / "selection.parquet").column("se_task").to_pylist() == old.tolist()
-    assert run(["grow", str(study), "--labels", "50"]) == 0
+    assert run(["grow", str(study), "--budget", "50"]) == 0
     assert run(["select", str(study)]) == 0
     grown = pq.read_table(study / "selection.parquet")
     known = dict(zip(grown.column("rank").to_pylist(), grown.column("se_task").to_pylist(), strict=True))
@@ -132,7 +132,7 @@ def test_new_numbers_stay_when_a_study_grows_and_with_repeats(tmp_path):
     (tmp_path / "done.csv").write_text(filled(tmp_path / "one.csv"), encoding="utf-8")
     extra = pq.read_table(study / "extra_tasks.parquet").column("se_task").to_numpy()
     assert np.all((extra >= 10**9) & (extra < 10**10))
-    assert run(["grow", str(study), "--labels", "50"]) == 0
+    assert run(["grow", str(study), "--budget", "50"]) == 0
     assert run(["select", str(study), "--export", str(tmp_path / "two.csv"), "--columns", "id", "--repeats", "5"]) == 0
     assert run(["evaluate", str(study), "--labels", str(tmp_path / "done.csv")]) == 0
     found = json.loads((study / "evaluation.json").read_text())

@@ -133,8 +133,11 @@ def test_scores_that_are_missing_are_put_last_by_the_verb_that_can(tmp_path, cap
     assert run([*plan, "--seed", "1"]) == 0
     capsys.readouterr()
     assert run(["select", str(tmp_path / "m")]) == 2
-    hint = "put these last with --nan last (--nan is an option of `plan`, `simulate` and `adopt`)"
+    hint = "every item needs a score; plan with --nan last puts these last"
     assert capsys.readouterr().err.strip().endswith(hint)
+    (tmp_path / "list.csv").write_text("score,label\n0.5,1\n,0\n")  # exact has no such option
+    assert run(["exact", str(tmp_path / "list.csv"), "--score", "score"]) == 2
+    assert capsys.readouterr().err.strip().endswith(f"(first: row 2, line 3). Hint: {hint}")
     assert run([*plan, "--seed", "1", "--nan", "last"]) == 0
     assert run(["select", str(tmp_path / "m")]) == 0
 

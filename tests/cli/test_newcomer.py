@@ -55,7 +55,7 @@ MISTAKES = {
     "plan list.parquet --study s --threads 0": "threads",
     "plan list.parquet --study labels.csv": "labels.csv",
     "plan list.parquet --study done --alpha 0.2": "done",
-    "grow done --labels 100": "stage",
+    "grow done --budget 100": "stage",
     "plan list.parquet --study s --reuse labels.csv": "--on",
     # tasks
     "select done --export tasks.txt": "tasks.txt",

@@ -157,7 +157,7 @@ def test_a_query_that_answers_otherwise_is_refused_once_something_was_made(kind,
         (
             "duckdb",
             "SELECT id, CASE WHEN id = '00000' THEN 'nan' ELSE conf END::FLOAT AS conf FROM preds",
-            "row 1 has no conf. Hint: every item needs a score, or put these last with nan='last'",
+            "row 1 has no conf. Hint: every item needs a score; plan with nan='last' puts these last",
         ),
         ("sqlite", "SELECT * FROM unknown", "no such table: unknown"),
         ("sqlite", "SELECT * FROM preds WHERE id = 'none'", "no rows"),

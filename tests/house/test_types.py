@@ -27,6 +27,10 @@ def test_mypy_finds_the_mistakes_of_a_script(tmp_path):
         assert bool(found) == bool(expected)
 
 
+def test_every_function_says_what_it_returns():
+    assert "-> Any" not in STUB.read_text()
+
+
 def test_the_package_says_that_it_is_typed_and_how_to_cite_it():
     assert (HOME / "streameval" / "py.typed").exists()
     project = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]

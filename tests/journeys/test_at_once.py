@@ -195,14 +195,14 @@ def test_two_requests_for_more_labels_are_one_after_the_other(more, study, tmp_p
     orders = set()
     for folder, order in zip(copies.values(), (more, more[::-1]), strict=True):
         for number in order:
-            run(["grow", str(folder), "--labels", number])
+            run(["grow", str(folder), "--budget", number])
         orders.add(Study(folder).plan().plan_id)
-    statuses, said = at_once(forks, *(["grow", tmp_path / "looks", "--labels", number] for number in more))
+    statuses, said = at_once(forks, *(["grow", tmp_path / "looks", "--budget", number] for number in more))
     assert set(statuses) <= {0, 2, 3}, said  # 2: what the other left has no look as small as that
     assert 0 in statuses, said
     if 3 not in statuses:
         assert Study(tmp_path / "looks").plan().plan_id in orders, said
     else:  # the one that was told to come again does so
-        assert run(["grow", str(tmp_path / "looks"), "--labels", more[statuses.index(3)]]) == 0
+        assert run(["grow", str(tmp_path / "looks"), "--budget", more[statuses.index(3)]]) == 0
         assert Study(tmp_path / "looks").plan().plan_id in orders
     assert {path.name for path in (tmp_path / "looks").rglob(".*")} <= {".lock"}

@@ -133,7 +133,7 @@ def test_rehearsals_find_what_would_go_wrong(planned, catalogue, tmp_path, capsy
     assert "nowhere.csv: no such file" in would_refuse("evaluate", planned, "--labels", tmp_path / "nowhere.csv")
     assert "no column 'lable'" in would_refuse("exact", catalogue.lists / "stored.parquet", "--label", "lable")
     assert "no results yet" in would_refuse("cut", planned, "5", "--out", tmp_path / "out")
-    assert "made without stages to grow by" in would_refuse("grow", planned, "--labels", "5")
+    assert "made without stages to grow by" in would_refuse("grow", planned, "--budget", "5")
     asked = "postgresql://me:secret@host/db#SELECT 1"
     capsys.readouterr()
     assert run(["evaluate", str(planned), "--labels", asked, str(labels), "--dry-run"]) == 0

@@ -152,7 +152,7 @@ REFUSED = [
     (["show", "one", "precision@3"], "there is no mean of 'precision@3'"),
     (["cut", "one", "precision:0.5"], f"one is a raffle, which cut does not read. Hint: {READ} do"),
     (["extrapolate", "one", "precision@recall:0.75"], "which extrapolate does not read"),
-    (["grow", "one", "--labels", "20"], "which grow does not read"),
+    (["grow", "one", "--budget", "20"], "which grow does not read"),
 ]
 
 
@@ -198,7 +198,7 @@ def test_the_verbs_that_a_kind_names_read_it_and_all_others_name_them(every, cap
         "show": [name, MEASURES[name]], "check": [name, f"{MEASURES[name]} >= {least}"], "report": [name],
         "sql": [name, "FROM metrics"], "publish": [name, "there"], "compare": [name, "other"], "cut": [name, "10"],
         "extrapolate": [name, "precision@recall:0.75"], "monitor": watched,
-        "grow": [name, "--labels", "20"], "judge": [name, "judge.csv"],
+        "grow": [name, "--budget", "20"], "judge": [name, "judge.csv"],
     }  # fmt: skip
     read = [verb for kind in available().values() for verb in kind.answers]
     assert {*commands} == {*read}

@@ -509,10 +509,10 @@ def test_a_key_that_was_not_selected_is_named(tmp_path, capsys):
     assert run(["evaluate", *labels]) == 2
     told = capsys.readouterr().err
     assert "labels come with 'id', which the study's selection does not have" in told
-    assert "`streameval select STUDY --columns name,id` fetches it" in told
+    assert f"`streameval select {study} --columns name,id` fetches it" in told
     (study / "selection.parquet").unlink()
     assert run(["evaluate", *labels]) == 2
-    assert "Hint: run `streameval select` first" in capsys.readouterr().err
+    assert f"Hint: run `streameval select {study}` first" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("zone", cases(["UTC", "Pacific/Auckland"], "Pacific/Auckland"))

@@ -176,7 +176,7 @@ def test_a_table_of_positives_says_of_a_plan_that_has_grown_what_it_says_of_the_
         planned.append(found.summary["account"]["planned"])
         assert found.summary["account"]["labelled"] == planned[-1]
         if grows:
-            streameval.grow(tmp_path / "s", labels=40)
+            streameval.grow(tmp_path / "s", budget=40)
     assert planned[0] < planned[1]
     said = label_lines(found.issues, found.summary)
     table = Study(tmp_path / "s").labels.sources()[0].table

@@ -109,7 +109,7 @@ def test_served_again_it_shows_the_columns_that_were_named_before(tmp_path, monk
 
     monkeypatch.setattr(serve, "serve", look)
     for named in ({}, {"columns": "text"}, {}, {"ask": "Is it?"}, {"columns": ["hint", "text"]}, {}):
-        streameval.label(study, people="ann", port=0, **named)
+        streameval.label(study, people="ann", host=":0", **named)
     assert shown == [["text", "hint"], ["text"], ["text"], ["text"], ["hint", "text"], ["hint", "text"]]
     streameval.select(study, export=tmp_path / "tasks.csv", ask="Is it so?")
     assert kept_question(Study(study)).shown == ("hint", "text")
@@ -118,11 +118,11 @@ def test_served_again_it_shows_the_columns_that_were_named_before(tmp_path, monk
 def test_a_command_that_does_not_come_to_serve_changes_nothing_that_is_asked(study, opened, monkeypatch):
     """Two commands would ask differently, and the claim would say what the one asked that served nobody."""
     monkeypatch.setattr(serve, "serve", lambda session, *where: session.close())
-    streameval.label(study, people="ann,ben", port=0, ask="First?", overlap="10%")
+    streameval.label(study, people="ann,ben", host=":0", ask="First?", overlap="10%")
     before = kept_question(Study(study))
     opened(study)  # another serves it
     with pytest.raises(OutsideError):
-        streameval.label(study, people="ann,ben", port=0, ask="Second?", overlap="80%", columns="text")
+        streameval.label(study, people="ann,ben", host=":0", ask="Second?", overlap="80%", columns="text")
     assert kept_question(Study(study)) == before
     assert before.text == "First?"
 
@@ -152,7 +152,7 @@ def test_links_are_said_where_the_output_is_json(study, monkeypatch, capsys, log
         session.close()
 
     monkeypatch.setattr(serve, "serve", look)
-    assert run(["label", str(study), "--people", "ann", "--port", "0", "--json", *log]) == 0
+    assert run(["label", str(study), "--people", "ann", "--host", ":0", "--json", *log]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["study"] == str(study)
     assert printed.err.count("/#") == 1

@@ -37,7 +37,7 @@ class Server:
     """`streameval label` in a process of its own."""
 
     def __init__(self, study, port=0, before=()):
-        command = [*before, sys.executable, "-m", "streameval", "label", str(study), "--port", str(port)]
+        command = [*before, sys.executable, "-m", "streameval", "label", str(study), "--host", f":{port}"]
         command += ["--people", ",".join(PEOPLE)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         first = self.process.stdout.readline()
@@ -319,6 +319,6 @@ def test_ctrl_c_at_once_ends_it_too(study):
 def test_a_port_that_is_taken_or_cannot_be_is_said(study, capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        for given, told in ((port, "cannot be listened to"), (99_999, "--port is 99999"), (-1, "--port is -1")):
-            assert run(["label", str(study), "--port", str(given)]) == 2
+        for host, told in ((f":{port}", "cannot be listened to"), (":99999", "--host is ':99999'")):
+            assert run(["label", str(study), "--host", host]) == 2
             assert told in capsys.readouterr().err

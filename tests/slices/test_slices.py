@@ -415,6 +415,10 @@ def test_the_command_line_says_it_too(study, copied, capsys):
     (row,) = json.loads(capsys.readouterr().out)["measures"]
     (one,) = (one for one in found.slices if one.name == "at's")
     assert (row["lower"], row["estimate"], row["upper"]) == tuple(one.curve.precision_at(7))
+    assert run(["show", str(folder), "precision@7", "--slice", "at's"]) == 0
+    said = capsys.readouterr().out
+    assert "with 99 % confidence" in said
+    assert said.endswith(" The bounds of all 5 slices hold together with 95 %.\n")
     assert run(["show", str(folder), "--slice", "att", "precision@7"]) == 2
     assert "there is no slice 'att'" in capsys.readouterr().err
     assert run(["evaluate", str(folder)]) == 0
@@ -568,7 +572,7 @@ def test_scores_that_slices_refuse(tmp_path):
 
 
 def test_slices_are_not_enlarged(copied, capsys):
-    assert run(["grow", str(copied), "--labels", "100"]) == 2
+    assert run(["grow", str(copied), "--budget", "100"]) == 2
     assert "a plan by slices cannot grow" in capsys.readouterr().err
 
 

@@ -168,7 +168,7 @@ def brought(study, other, name, before):
 
 
 @pytest.mark.parametrize("before", ["replaced", "added"])
-@pytest.mark.parametrize("verb", [["evaluate"], ["labels"], ["show", "precision@5"], ["grow", "--labels", "40"]])
+@pytest.mark.parametrize("verb", [["evaluate"], ["labels"], ["show", "precision@5"], ["grow", "--budget", "40"]])
 def test_votes_of_another_study_are_refused(study, tmp_path, catalogue, capsys, verb, before):
     """The same ranks are other items there: before, its answers counted for these."""
     other = catalogue.copy("curve-evaluated", tmp_path / "other")

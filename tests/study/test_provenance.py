@@ -227,23 +227,23 @@ def may_grow(half_way, tmp_path, monkeypatch):
 
 
 def test_a_study_that_grew_with_its_labels(may_grow, tmp_path, monkeypatch):
-    do("grow", "study", "--labels", "120")
+    do("grow", "study", "--budget", "120")
     found = found_by("evaluate", "study", "--labels", tasks("two.parquet", "one.parquet"))
     said = made_again(found, tmp_path, monkeypatch)
-    assert "--labels 120" in said[-3]
+    assert "--budget 120" in said[-3]
 
 
 def test_a_study_that_grew_by_the_half_width_that_was_reached(may_grow, tmp_path, monkeypatch):
-    do("grow", "study", "--half-width", "0.2")
+    do("grow", "study", "--alpha", "0.2")
     found = found_by("evaluate", "study", "--labels", tasks("two.parquet", "one.parquet"))
     said = made_again(found, tmp_path, monkeypatch, do=do_with_tables)
-    assert "--half-width 0.2" in said[-3]
+    assert "--alpha 0.2" in said[-3]
 
 
 def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, monkeypatch):
     begin(stages="adaptive", budget=400)
     do("evaluate", "study", "--labels", tasks("one.parquet"))
-    streameval.grow("study", rest=True)
+    streameval.grow("study")
     found = found_by("evaluate", "study", "--labels", tasks("two.parquet", "one.parquet"))
     said = made_again(found, tmp_path, monkeypatch)
     assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "grow", "select", "evaluate"]

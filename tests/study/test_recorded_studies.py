@@ -77,7 +77,7 @@ def test_their_plans_are_read_as_they_are(recorded, study):
 @pytest.mark.parametrize("study", OPEN)
 def test_they_go_on(recorded, study):
     if study == "stages":
-        streameval.grow(study, labels=35)
+        streameval.grow(study, budget=35)
     before = Study(Path(study)).summary()["account"]["labelled"]
     found = streameval.evaluate(study, labels=labels_of(study))
     assert found.summary["account"]["labelled"] > before

@@ -113,7 +113,7 @@ def test_a_study_that_grew_keeps_its_seed(items, tmp_path, capsys):
     flags = ["--stages", "3:later", "--budget", "300"]
     assert run(["plan", items, "--study", str(study), *flags]) == 0
     seed, ranks = header(study)["seed"], Study(study).plan().ranks
-    assert run(["grow", str(study), "--labels", "400"]) == 0
+    assert run(["grow", str(study), "--budget", "400"]) == 0
     assert header(study)["seed"] == seed
     assert np.all(np.isin(ranks, Study(study).plan().ranks))
     status, out = said(capsys, "plan", items, "--study", study, *flags)
@@ -205,7 +205,7 @@ def test_plan_again_leads_on_from_where_the_study_stands(items, tmp_path, capsys
     assert f"Next: streameval select {tmp_path / 'study'}" in said(capsys, *command)[1]
     assert said(capsys, "select", tmp_path / "study")[0] == 0
     assert f"Next: streameval evaluate {tmp_path / 'study'} --labels" in said(capsys, *command)[1]
-    grown = ["grow", tmp_path / "study", "--labels", 2_000]
+    grown = ["grow", tmp_path / "study", "--budget", 2_000]
     assert f"Next: streameval select {tmp_path / 'study'}" in said(capsys, *grown)[1]
 
 

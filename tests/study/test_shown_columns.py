@@ -111,7 +111,7 @@ def test_key_columns_are_carried_whatever_is_asked_for(tmp_path, capsys):
     kept = {b"streameval": json.dumps(facts).encode()}
     pq.write_table(earlier.replace_schema_metadata(kept), tmp_path / "study" / "selection.parquet")
     told = refused(capsys, "evaluate", study, "--labels", file, "--on", "pair_id")
-    assert "`select --columns` left out 'pair_id': `streameval select STUDY` again" in told
+    assert f"`select --columns` left out 'pair_id': `streameval select {study}` again" in told
     assert run(["select", study, "--columns", "p1"]) == 0
     assert account_of(study, file, on="pair_id")["missing"] == 0
 
@@ -124,7 +124,7 @@ def test_labels_by_a_column_that_was_left_out_are_told_how_to_get_it(tmp_path, c
     pq.write_table(pa.table({"pair_id": [top], "label": [1]}), tmp_path / "labels.parquet")
     file = tmp_path / "labels.parquet"
     told = refused(capsys, "evaluate", study, "--labels", file, "--on", "pair_id")
-    assert "where the list has 'pair_id', `streameval select STUDY --columns p1,pair_id` fetches it" in told
+    assert f"where the list has 'pair_id', `streameval select {study} --columns p1,pair_id` fetches it" in told
     assert run(["select", study, "--columns", "p1,pair_id"]) == 0
     assert account_of(study, file, on="pair_id")["labelled"] == 1
 
@@ -270,4 +270,4 @@ def test_a_column_with_a_space_is_quoted_in_the_command_that_shows_it(tmp_path, 
     assert run(["select", study, "--columns", "text"]) == 0
     pq.write_table(pa.table({"doc id": ["d1"], "label": [1]}), tmp_path / "labels.parquet")
     told = refused(capsys, "evaluate", study, "--labels", tmp_path / "labels.parquet", "--on", "doc id")
-    assert "`streameval select STUDY --columns 'text,doc id'` fetches it" in told
+    assert f"`streameval select {study} --columns 'text,doc id'` fetches it" in told

@@ -203,7 +203,7 @@ def test_a_study_of_a_draw_that_has_no_bounds_any_more_is_refused_in_a_line(stud
 def test_a_sample_with_stages_is_handed_out_before_it_grows(listed, tmp_path):
     folder, truth = listed
     labels = table(truth, uniform(3, 400)).drop_columns(["item"])
-    streameval.adopt(str(folder), tmp_path / "s", labels, drawn="uniform(size=400)", stages=3)
+    streameval.adopt(str(folder), tmp_path / "s", labels, drawn="uniform(size=400)", stages="3:later")
     assert run(["select", str(tmp_path / "s"), "--export", str(tmp_path / "tasks.csv")]) == 0
 
 
@@ -211,9 +211,9 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     folder, truth = listed
     study = tmp_path / "study"
     labels = table(truth, uniform(3, 400)).drop_columns(["item"])
-    streameval.adopt(str(folder), study, labels, drawn="uniform(size=400)", stages=3)
+    streameval.adopt(str(folder), study, labels, drawn="uniform(size=400)", stages="3:later")
     first = curve_so_far(study)
-    assert run(["grow", str(study), "--labels", "250"]) == 0
+    assert run(["grow", str(study), "--budget", "250"]) == 0
     assert run(["select", str(study), "--export", str(tmp_path / "tasks.csv"), "--remaining"]) == 0
     tasks = pyarrow.csv.read_csv(tmp_path / "tasks.csv")
     assert 0 < tasks.num_rows <= 250
@@ -276,10 +276,11 @@ BAD = [
     ("twice", {"drawn": "uniform(size=11)"}, "are about the same item"),
     ("outside", {"drawn": "uniform(size=11)"}, "outside 1..10,000"),
     ("keys", {"drawn": "uniform(size=10)", "on": "item"}, "1 of 10 rows match no item of the ranking"),
-    ("plain", {**P, "stages": 2}, "takes no labels of ours"),
+    ("plain", {**P, "stages": "2:later"}, "takes no labels of ours"),
     ("plain", {"drawn": "uniform(size=-1)"}, "size of drawn is -1, below 1"),
     ("plain", {"drawn": "uniform(size=ranges.csv)"}, "size is a whole number, and 'ranges.csv' is none (at column 14)"),
     ("plain", {"drawn": "strata(size=10)"}, "strata has no parameter 'size'. Hint: did you mean 'sizes'?"),
+    ("plain", {"drawn": "uniform(size=10)", "stages": 3}, "there already. Hint: stages='3:later' adds"),
     ("plain", poisson("probability=0.1, least=0.1"), "leaves none smaller"),
     ("plain", poisson("chance=p"), "poisson has no parameter 'chance'"),
     ("plain", poisson("probability=a, probability=b"), "poisson has probability twice"),

@@ -87,7 +87,7 @@ def test_the_labels_that_a_next_step_names_reach_the_next_stage(tmp_path, seed):
         account = {"account": {"labelled": planned, "planned": planned}}
         words = shlex.split(more_labels(plan, account, "study", planned + wanted).command)
         assert words[:3] == ["streameval", "grow", "study"]
-        grown = grown_plan(Study(tmp_path), plan, Growth(labels=int(words[-1])))
+        grown = grown_plan(Study(tmp_path), plan, Growth(budget=int(words[-1])))
         assert planned < grown.table.num_rows <= planned + int(words[-1])
 
 

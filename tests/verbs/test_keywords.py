@@ -56,7 +56,7 @@ def test_a_misspelt_keyword_is_guessed(verb):
 
 
 def test_a_keyword_of_another_function_is_said_to_be_its():
-    assert refused("exact", "list", label="good", budget=5).endswith("it is an option of cost, plan, simulate")
+    assert refused("exact", "list", label="good", budget=5).endswith("it is an option of cost, grow, plan, simulate")
     assert "it is an option of adopt, evaluate, exact" in refused("plan", "list", "study", labels="labels.csv")
     assert refused("plan", "list", "study", against_score="old") == (
         "a study of a curve does not go with against_score. Hint: leave it out: it is for a study of two rankings "

@@ -21,6 +21,7 @@ from streameval.progress import Progress
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import describe_place
+from streameval.rows.options import NEEDS_SCORE
 from streameval.scans.units import parts_of
 from streameval.text import those_with
 from streameval.types import Plan
@@ -141,7 +142,7 @@ def _refuse_nulls(opened: Ranking) -> None:
         there = [unit for unit in units if unit.place.startswith(f"{next(iter(nulls))}: ")]
         first = next(missing_rows(there or units, lambda unit: unit.read([score]).column(0)))
         raise InputError(f"{those_with(sum(nulls.values()), 'item')} no {score} (null), first: {first}",
-                         "every item needs a score, or put these last with --nan=last")  # fmt: skip
+                         NEEDS_SCORE)  # fmt: skip
 
 
 def _by_rank(opened: Ranking, how: Drawing, progress: Progress) -> Plan:

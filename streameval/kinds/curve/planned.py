@@ -38,10 +38,9 @@ class CurvePlanText(PlanText):
         plan, folder, before = planned.plan, planned.study, planned.before
         labels = plan.table.num_rows
         replaced = before if before is not None and plan.plan_id not in before.study_ids else None
-        there = before is not None and replaced is None
         facts, left = reuse_facts_and_lines(planned.options, labels, folder.labelled if plan.draw_by else 0)
-        facts |= {"already_there": there, "replaced": replaced is not None, "doubt": plan.location.get("doubt")}
-        again = ", as planned before" if there else ""
+        facts |= {"replaced": replaced is not None, "doubt": plan.location.get("doubt")}
+        again = ", as planned before" if planned.there else ""
         head = f"{value_of(plan)}: {labels:,} of {plan.n_items:,} items to label ({labels / plan.n_items:.2%}){again}"
         lines = [
             head,
@@ -148,7 +147,7 @@ def _stages(plan: Plan) -> list[str]:
     if method.looks > 1:
         lines.append(f"This is the first of {method.looks} stages: `streameval grow` adds labels for another.")
     if method.adaptive:
-        lines.append("This is the first batch; once it is answered and evaluated, `grow --rest` adds the second.")
+        lines.append("This is the first batch; once it is answered and evaluated, `streameval grow` adds the second.")
     if plan.judge_sample is not None and method.judge_sample is not None:
         lines.append(f"Ask the judge about {plan.judge_sample.num_rows:,} items first, and people afterwards.")
         if method.judge_sample > plan.n_items:

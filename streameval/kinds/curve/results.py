@@ -49,7 +49,7 @@ class CurveResult(Evaluation, StudyResult):
 
     def slice(self, name: str) -> SliceOfCurve:
         """Give the results of a slice; an `InputError` where there is none."""
-        return SliceOfCurve(**vars(super().slice(name)))
+        return SliceOfCurve(**vars(super().slice(name)), slices=len(self.slices))
 
     def text(self, plan: Plan | None = None, study: str = "STUDY") -> Text:
         """Say what is proven, at which cost, and what to know of it."""
@@ -131,15 +131,25 @@ class CurveResult(Evaluation, StudyResult):
 
 @dataclass(frozen=True, repr=False)
 class SliceOfCurve(SliceResult):
-    """A slice of a list: its curve, and what is said of it."""
+    """A slice of a list: its curve, and what is said of it.
+
+    Attributes:
+        slices: How many slices the list has.
+    """
+
+    slices: int = 1
 
     def bounds(self, question: Question) -> Bounds:
         """Bounds on a measure of the slice."""
         return measures.answer(self, question)
 
     def promise(self) -> str:
-        """Say what the bounds promise, and under which assumption."""
-        return _promise(self)
+        """Say what the bounds promise, under which assumption, and what those of all slices promise together."""
+        surer = self.claim.confidence
+        if surer is None or self.slices == 1:
+            return _promise(self)
+        together = 100 * (1 - self.slices * (1 - surer))  # `streameval.slices.pool.slice_confidence`
+        return f"{_promise(self)} The bounds of all {self.slices} slices hold together with {together:.6g} %."
 
 
 def _promise(result: Evaluation | SliceResult) -> str:

@@ -38,7 +38,7 @@ class SamplePlanText(PlanText):
             f"{number_of(plan.table.num_rows, 'item')} to label",
             *[judged] * (judge is not None),
             *(f"{question}: the plan is for bounds of that width, however the rankings differ." for question in widths),
-            f"Seed {plan.seed}, kept in plan.json: {again} plans the same again.",
+            f"{planned.seed_line.removesuffix('.')}: {again} plans the same again.",
             f"Next: {first_step(planned.study, plan).command}",
         ]
 

@@ -20,7 +20,7 @@ from streameval.kinds.labelled_list.results import ListResult
 from streameval.kinds.side_by_side import SideBySide
 from streameval.metrics.intervals import claim_at, widening
 from streameval.metrics.paired_samples import PairedDifference, holm, paired_difference
-from streameval.metrics.sampled_rows import BINS_IN_USE, column_of
+from streameval.metrics.sampled_rows import BINS_IN_USE, OF_NONE, column_of
 from streameval.study.results import SKETCH, Result
 from streameval.text import number_of
 
@@ -30,6 +30,8 @@ _DIFFERENCES = pa.schema(
                                          "p_value", "p_holm")]
     + [(name, pa.string()) for name in ("higher", "no_interval")]
 )  # fmt: skip
+_MAIN = ("average_precision", "roc_auc", "r_precision", "precision_at", "precision_at_score", "recall_at_score",
+         "f1_at_score")  # fmt: skip
 _SAME_ITEMS = "evaluate each on the same items; --sample-of names the key of what was drawn in all of them"
 _ANOTHER_ORDER = "is one stored in another order? Then draw by a key: --sample-of COLUMN"
 
@@ -44,8 +46,9 @@ class SamplesComparison(SideBySide):
         confidence: Of each interval, approximately.
         differences: Of every metric that both lists of a pair have: `metric`, `argument`, `first` and `second` of the
             pair ("a", "b" …), their values, `difference` (first − second), its `standard_error`, `low` and `high`,
-            `p_value`, the same raised by Holm's rule over the pairs of a metric (`p_holm`), `higher` where that is
-            below 1 − confidence, and `no_interval`: why there is none.
+            `p_value`, the same raised by Holm's rule over all pairs of the main metrics, which are shown at once
+            (`p_holm`, null of other metrics), `higher` where that is below 1 − confidence, and `no_interval`: why there
+            is none.
     """
 
     kind: ClassVar[str] = "labelled_list"
@@ -92,10 +95,26 @@ def compared_samples(paths: Sequence[Path], results: Sequence[ListResult], confi
         _refuse_other_draws(paths[0], results[0], path, result)
     sides = {letter: _Sketched.of(result) for letter, result in zip(ascii_lowercase, results, strict=False)}
     rows = [row for name in sides["a"].rows for row in _of_metric(name, sides, confidence)]
+    raise_by_holm(main_rows(rows), confidence)
     of = results[0].summary["sample"]["of"]
     drawn = Clusters(() if of == ROWS else tuple(of)).each
     table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
     return SamplesComparison([str(path) for path in paths], drawn, confidence, table)
+
+
+def main_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give the differences of the main metrics, which are shown at once."""
+    shown = [row for row in rows if row["metric"] in _MAIN and row["no_interval"] != OF_NONE]
+    return sorted(shown, key=lambda row: _MAIN.index(row["metric"]))  # stable: cutoffs stay in order
+
+
+def raise_by_holm(rows: Sequence[dict[str, Any]], confidence: float) -> None:
+    """Raise p of differences that are shown at once by Holm's rule, and say which list is higher apart from chance."""
+    raised = holm([math.nan if row["p_value"] is None else row["p_value"] for row in rows])
+    for row, p in zip(rows, raised, strict=True):
+        row["p_holm"] = None if math.isnan(p) else p
+        if p < 1 - confidence:
+            row["higher"] = row["first"] if row["difference"] > 0 else row["second"]
 
 
 @dataclass(frozen=True)
@@ -141,17 +160,13 @@ def _of_metric(name: tuple[str, str], sides: Mapping[str, _Sketched], confidence
     """Give the difference of a metric for each pair of lists; none of a metric that one of them does not have."""
     if not all(name in side.rows for side in sides.values()):
         return
-    pairs = list(combinations(sides, 2))
-    gaps = [_difference(name, sides[a], sides[b], confidence) for a, b in pairs]
-    raised = holm([gap.p_value for gap in gaps])
-    for (a, b), gap, p in zip(pairs, gaps, raised, strict=True):
+    for a, b in combinations(sides, 2):
+        gap = _difference(name, sides[a], sides[b], confidence)
         values = [sides[letter].rows[name]["estimate"] for letter in (a, b)]
         yield {
             "metric": name[0], "argument": name[1], "first": a, "second": b,
             "value_first": values[0], "value_second": values[1],
-            "difference": None if None in values else gap.value, **gap.as_dict(),
-            "p_holm": None if math.isnan(p) else p,
-            "higher": (a if gap.value > 0 else b) if p < 1 - confidence else None,
+            "difference": None if None in values else gap.value, **gap.as_dict(), "p_holm": None, "higher": None,
         }  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,11 +15,10 @@ from streameval.kinds.labelled_list.comparison import (
     SamplesComparison,
     compared_samples,
     is_sample,
+    main_rows,
     refuse_without_sums,
 )
 from streameval.kinds.labelled_list.results import ListResult
-from streameval.metrics.paired_samples import holm
-from streameval.metrics.sampled_rows import OF_NONE
 from streameval.questions.printed import measure_of, p_text, without_interval
 from streameval.reporting.charts import GREY, SEVERAL, Spec, difference_chart, spec, still
 from streameval.reporting.layout import STACKED, Section, document, fold, highlight, soft, table
@@ -29,8 +27,6 @@ from streameval.stores import atomic
 from streameval.study import Study
 from streameval.text import escape, printable
 
-_SHOWN = ("average_precision", "roc_auc", "r_precision", "precision_at", "precision_at_score", "recall_at_score",
-          "f1_at_score")  # fmt: skip
 _NUMBERS = ("value_first", "value_second", "difference", "low", "high")
 _ABOUT = "These intervals are of the differences. Both values vary with the same draws, which cancels in part."
 
@@ -62,27 +58,26 @@ def describe(comparison: SamplesComparison) -> tuple[dict[str, Any], list[Paragr
     """Say what is compared, and the difference of the main metrics."""
     rows = comparison.differences.to_pylist()
     named = [f"{letter}: {folder}" for letter, folder in comparison.letters.items()]
-    reasons = without_interval((_name(row), row) for row in _main(rows))
+    reasons = without_interval((_name(row), row) for row in main_rows(rows))
     sentence = verdict(comparison)
-    lines: list[Paragraph] = [*named, "", sentence, "", _table(comparison, _main(rows)), "",
+    lines: list[Paragraph] = [*named, "", sentence, "", _table(comparison, main_rows(rows)), "",
                               meaning(comparison), *reasons]  # fmt: skip
     return {**_facts(comparison), "verdict": sentence, "differences": rows}, lines
 
 
 def meaning(comparison: SamplesComparison) -> str:
     """Say what intervals and p-values promise."""
-    several = " p of all pairs of a metric are raised by Holm's rule." if len(comparison.folders) > 2 else ""
-    return f"From low to high: {comparison.claim}.{several}"
+    return f"From low to high: {comparison.claim}. p (Holm) is p as Holm's rule raises it over what is shown."
 
 
 def verdict(comparison: SamplesComparison) -> str:
-    """Say which list is better in what, apart from chance: p of a pair's metrics are raised by Holm's rule too."""
-    rows = _main(comparison.differences.to_pylist())
+    """Say which list is better in what, apart from chance."""
+    rows = main_rows(comparison.differences.to_pylist())
     if all(row["p_value"] is None for row in rows):
         return "No difference could be judged."
     higher: dict[str, list[str]] = {}
-    for row, p in zip(rows, _raised(rows), strict=True):
-        if row["higher"] and p < 1 - comparison.confidence:
+    for row in rows:
+        if row["higher"]:
             other = row["second"] if row["higher"] == row["first"] else row["first"]
             higher.setdefault(f"{row['higher']} is higher than {other}", []).append(_name(row))
     if not higher:
@@ -92,11 +87,6 @@ def verdict(comparison: SamplesComparison) -> str:
     return f"{text} (p below {level}, by Holm's rule over all rows of the table)."
 
 
-def _raised(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Raise p of all that is shown, of each pair and metric, by Holm's rule: so many are looked at."""
-    return holm([math.nan if row["p_value"] is None else row["p_value"] for row in rows])
-
-
 def page(comparison: SamplesComparison) -> str:
     """Draw the report of a comparison: the differences, and their intervals. It has no scripts."""
     names = [printable(Path(folder).name or folder) for folder in comparison.folders]
@@ -104,15 +94,15 @@ def page(comparison: SamplesComparison) -> str:
     label = escape(f"Chart: paired differences of {title}. {meaning(comparison)}")
     picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
     rows = comparison.differences.to_pylist()
-    main, every = _main(rows), _table(comparison, rows)
-    reasons = [line for line in without_interval((_name(row), row) for row in main) if line]
+    every = _table(comparison, rows)
+    reasons = [line for line in without_interval((_name(row), row) for row in main_rows(rows)) if line]
     lead = [
         *(soft(f"{letter}: {folder}") for letter, folder in comparison.letters.items()),
         highlight(verdict(comparison)),
     ]
     return document(f"streameval: {title}", title, lead, [
         Section("Differences", f"{meaning(comparison)} {_ABOUT}", picture),
-        Section("Main metrics", table=_table(comparison, main), kind=STACKED, label="Main metrics", remarks=reasons),
+        Section("Main metrics", table=_table(comparison, main_rows(rows)), kind=STACKED, label="Main metrics", remarks=reasons),
         fold("All differences", table(every.head, every.cells(str), label="All differences")),
     ])  # fmt: skip
 
@@ -123,16 +113,11 @@ def figure(comparison: SamplesComparison) -> Spec:
     rows = [
         {"metric": f"{_name(row)}{f': {_pair(row)}' if several else ''}", "difference": row["difference"],
          "low": row["low"], "high": row["high"], "higher": row["higher"] or "neither"}
-        for row in _main(comparison.differences.to_pylist()) if row["low"] is not None
+        for row in main_rows(comparison.differences.to_pylist()) if row["low"] is not None
     ]  # fmt: skip
     names = list(dict.fromkeys(row["higher"] for row in rows if row["higher"] != "neither"))
     colours = {name: SEVERAL[at % len(SEVERAL)] for at, name in enumerate(sorted(names))}
     return difference_chart(rows, {**colours, "neither": GREY}, "difference" if several else "a - b")
-
-
-def _main(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    shown = [row for row in rows if row["metric"] in _SHOWN and row["no_interval"] != OF_NONE]
-    return sorted(shown, key=lambda row: _SHOWN.index(row["metric"]))  # stable: cutoffs stay in order
 
 
 def _name(row: Mapping[str, Any]) -> str:
@@ -144,13 +129,12 @@ def _pair(row: Mapping[str, Any]) -> str:
 
 
 def _table(comparison: SamplesComparison, rows: Sequence[Mapping[str, Any]]) -> Columns:
-    """Give a line to each difference; of several pairs with the pair, and p as Holm raises it."""
-    if len(comparison.folders) == 2:
-        head = ["", "a", "b", "a - b", "low", "high", "p"]
-        return Columns(head, [[_name(row), *_numbers(row), p_text(row["p_value"])] for row in rows])
-    head = ["", "pair", "first", "second", "difference", "low", "high", "p", "p (Holm)"]
-    return Columns(head, [[_name(row), _pair(row), *_numbers(row), p_text(row["p_value"]), p_text(row["p_holm"])]
-                          for row in rows])  # fmt: skip
+    """Give a line to each difference, with p as Holm raises it; of several pairs with the pair."""
+    several = len(comparison.folders) > 2
+    head = ["pair", "first", "second", "difference"] if several else ["a", "b", "a - b"]
+    cells = [[_name(row), *[_pair(row)] * several, *_numbers(row), p_text(row["p_value"]), p_text(row["p_holm"])]
+             for row in rows]  # fmt: skip
+    return Columns(["", *head, "low", "high", "p", "p (Holm)"], cells)
 
 
 def _numbers(row: Mapping[str, Any]) -> list[str]:

@@ -22,7 +22,7 @@ class ComparisonPlanText(PlanText):
         plan, labelled = planned.plan, planned.study.labelled
         reuses = "reuse" in planned.options
         facts = {"reused": labelled, "to_label": plan.table.num_rows - labelled} if reuses else {}
-        lines = [*planned_lines(plan, labelled if reuses else 0), f"Seed {plan.seed}, kept in plan.json."]
+        lines = [*planned_lines(plan, labelled if reuses else 0), planned.seed_line]
         return planned.facts(**facts), [*lines, *planned.doubts, f"Next: {first_step(planned.study, plan).command}"]
 
 

@@ -29,7 +29,7 @@ class QuestionPlanText(PlanText):
         design, asking = load_design(plan, known_items)[0], Asking.of_plan(plan.questions, plan.parameters)
         lines = [*map(posed_as, plan.questions), *counted_lines(plan), *expected_lines(design, asking, plan.n_items)]
         waiting = unlabelled_lines(planned.study, plan) if place is not planned.study else ()
-        lines += [*known_lines(plan, known_items), *waiting, f"Seed {plan.seed}, kept in plan.json."]
+        lines += [*known_lines(plan, known_items), *waiting, planned.seed_line]
         lines += [*planned.doubts, f"Next: {first_step(place, plan).command}"]
         return planned.facts(expected=[{"case": case, **vars(labels)} for case, labels in design.expected()]), lines
 

@@ -33,7 +33,7 @@ def text(result: Result) -> Text:
     """Say how many there are, what the means are, and the means."""
     claim, table = claim_sentence(result.summary), means_table(result)
     if "low" in table.head:
-        claim += f" From low to high: {claim_at()}: each ranking."
+        claim += f" Each mean over many more rankings lies from low to high with a confidence of {claim_at()}."
     return Text(headline(result.summary), claim, table)
 
 

@@ -22,7 +22,7 @@ def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
     """Say what the bounds promise, how a judge fared, and what speaks against the labels."""
     if curve.claim.coverage == "none" and method.adaptive:
         return (
-            "The bounds prove nothing yet, as this is the first batch of an adaptive plan. `grow --rest` adds the "
+            "The bounds prove nothing yet, as this is the first batch of an adaptive plan. `streameval grow` adds the "
             "second, and the bounds from both hold.",
         )
     if curve.claim.coverage == "none":

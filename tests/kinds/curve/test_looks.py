@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -19,7 +20,9 @@ from streameval.cli import run
 from streameval.errors import InputError, StudyError
 from streameval.methods import create
 from streameval.methods.loguniform.design import look_share
+from streameval.stores import atomic
 from streameval.study import Study
+from streameval.study.plan_files import plan_files
 from streameval.types import Labels
 
 N = 600
@@ -117,7 +120,7 @@ def test_a_study_grows_and_all_labels_count(study, capsys):
     path, labels, truth, folder = study
     first = streameval.Study(path).plan()
     with_tables(path, labels)
-    assert run(["grow", str(path), "--labels", "900", "--json"]) == 0
+    assert run(["grow", str(path), "--budget", "900", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert 0 < made["more"] <= 900
     grown = streameval.Study(path).plan()
@@ -144,7 +147,7 @@ def test_a_study_grows_and_all_labels_count(study, capsys):
 
 def test_tasks_of_the_smaller_plan_stay_good(study):
     path, _, truth, folder = study
-    streameval.grow(path, labels=600)
+    streameval.grow(path, budget=600)
     streameval.select(path)
     tasks = csv.read_csv(folder / "first.csv")
     rank = np.array([int(name.split()[1]) for name in tasks.column("item").to_pylist()])
@@ -160,46 +163,75 @@ def test_a_half_width_is_reached_by_forecast(study):
     with_tables(path, labels)
     reached = Study(path).evaluation().summary["half_width"]["alpha"]
     before = Study(path).plan()
-    assert streameval.grow(path, half_width=1.1 * reached).plan_id == before.plan_id
-    streameval.grow(path, half_width=0.9 * reached)
+    assert streameval.grow(path, alpha=1.1 * reached).plan_id == before.plan_id
+    streameval.grow(path, alpha=0.9 * reached)
     streameval.select(path)
     after = judged(path, labels).summary["half_width"]["alpha"]
     assert after < reached
     with pytest.raises(InputError, match="cannot be reached with the stages that are left"):
-        streameval.grow(path, half_width=0.001)
+        streameval.grow(path, alpha=0.001)
 
 
 def test_a_dry_run_says_what_growing_would_add_and_adds_nothing(study, capsys):
     path = study[0]
     before = (path / "plan.json").read_bytes()
-    assert run(["grow", str(path), "--labels", "900", "--dry-run", "--json"]) == 0
+    assert run(["grow", str(path), "--budget", "900", "--dry-run", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (path / "plan.json").read_bytes() == before
-    assert run(["grow", str(path), "--labels", "900", "--json"]) == 0
+    assert run(["grow", str(path), "--budget", "900", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["more"] == said["more"] > 0
-    assert run(["grow", str(path), "--labels", "900", "--dry-run"]) == 0
+    assert run(["grow", str(path), "--budget", "900", "--dry-run"]) == 0
     assert "0 more items would be planned" in capsys.readouterr().out
 
 
 def test_why_a_study_grew_by_fewer_labels_than_allowed_is_said(study, capsys):
     path = str(study[0])
-    assert run(["grow", path, "--labels", "300", "--dry-run"]) == 0
+    assert run(["grow", path, "--budget", "300", "--dry-run"]) == 0
     assert "Up to 300 more were allowed; stages are added whole.\n" in capsys.readouterr().out
-    assert run(["grow", path, "--labels", "9999999"]) == 0
+    assert run(["grow", path, "--budget", "9999999"]) == 0
     assert (
         "Up to 9,999,999 more were allowed; stages are added whole, and this is the last.\n" in capsys.readouterr().out
     )
-    assert run(["grow", path, "--labels", "9"]) == 2
+    assert run(["grow", path, "--budget", "9"]) == 2
     assert "all 4 stages of its plan are planned already" in capsys.readouterr().err
+
+
+def test_a_request_that_an_earlier_version_met_is_met(study):
+    """Its words for them stand in plan.json."""
+    path = study[0]
+    grown = streameval.grow(path, budget=600)
+    assert grown.notes["grown_by"] == [{"budget": 600}]
+    for words, request in (
+        ({"labels": 600}, {"budget": 600}),
+        ({"half_width": 0.2}, {"alpha": 0.2}),
+        ({"rest": 1}, {}),
+    ):
+        former = replace(grown, notes={**grown.notes, "grown_by": [words]})
+        atomic.write_all(plan_files(path, former, "plan"))
+        assert Study(path).plan().grown_by == (request,)
+        if request:
+            assert streameval.grow(path, **request).plan_id == former.plan_id
+
+
+@pytest.mark.parametrize(("keywords", "hint"), [
+    ({"labels": 9}, "it is budget=9"), ({"half_width": 0.1}, "it is alpha=0.1"),
+    ({"rest": True}, "it is the command without it: streameval grow STUDY"),
+])  # fmt: skip
+def test_words_of_an_earlier_version_are_refused_in_python(study, keywords, hint):
+    with pytest.raises(InputError, match=f"any more. Hint: {hint}"):
+        streameval.grow(study[0], **keywords)
 
 
 def test_bad_input(study, one_ranking, tmp_path, capsys):
     path = str(study[0])
     for arguments, says in [
-        (["--labels", "1"], "1 more labels do not reach the next stage"),
-        (["--labels", "9", "--half-width", "0.1"], "give one of them"),
-        ([], "grow takes --labels N, --half-width X or --rest. Hint: give one of them"),
-        (["--half-width", "2"], "outside (0, 1)"),
+        (["--budget", "1"], "1 more labels do not reach the next stage"),
+        (["--budget", "9", "--alpha", "0.1"], "grow takes --budget or --alpha. Hint: leave out one of them"),
+        (
+            [],
+            f"as far as --budget or --alpha says. Hint: the next stage is planned by streameval grow {path} --budget ",
+        ),
+        (["--alpha", "2"], "outside (0, 1)"),
     ]:
         assert run(["grow", path, *arguments]) == 2
         assert says in capsys.readouterr().err
@@ -208,7 +240,7 @@ def test_bad_input(study, one_ranking, tmp_path, capsys):
     assert run([*plan, "--method", "paula", "--stages", "3:later"]) == 2
     assert "method paula has no parameter --stages" in capsys.readouterr().err
     assert run(plan) == 0
-    assert run(["grow", single, "--labels", "100"]) == 2
+    assert run(["grow", single, "--budget", "100"]) == 2
     assert "made without stages to grow by" in capsys.readouterr().err
     with pytest.raises(InputError, match="stages is 0"):
         create("loguniform", {"stages": 0})

@@ -109,7 +109,7 @@ def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
     assert widths[1] < 0.6 * plain[1]
     assert "and after each of 4 stages, whatever the list" in found.findings[0]
     assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 0
-    assert run(["grow", "s", "--labels", "100"]) == 2  # it was not planned for growing
+    assert run(["grow", "s", "--budget", "100"]) == 2  # it was not planned for growing
 
 
 def asked(thresholds=""):
@@ -218,7 +218,7 @@ def test_labels_that_are_there_before_the_judge_are_refused():
 def test_a_second_batch_is_drawn_once_all_of_the_first_is_answered(capsys):
     assert planned("--stages", "adaptive") == 0
     first = Study(Path("s")).plan()
-    assert "tasks of its first batch are open" in told(capsys, "grow", "s", "--rest")
+    assert "tasks of its first batch are open" in told(capsys, "grow", "s")
     assert run(["select", "s", "--export", "tasks.csv"]) == 0
     answer("tasks.csv", "part.csv", TRUTH, first.table.num_rows - 1)
     capsys.readouterr()
@@ -226,7 +226,7 @@ def test_a_second_batch_is_drawn_once_all_of_the_first_is_answered(capsys):
     assert "Next: `streameval select s --remaining --export remaining.csv` writes" in capsys.readouterr().out
     assert run(["check", "s", "precision@100 >= .5"]) == 5
     assert "select s --remaining --export remaining.csv" in capsys.readouterr().out
-    assert "1 of the" in told(capsys, "grow", "s", "--rest")
+    assert "1 of the" in told(capsys, "grow", "s")
 
 
 def test_the_second_batch_goes_where_the_first_says(capsys):
@@ -241,19 +241,19 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert (
         CurveResult.from_evaluation(found)
         .facts(Path("s"))["next"]
-        .startswith("`streameval grow s --rest` adds the second batch")
+        .startswith("`streameval grow s` adds the second batch")
     )
     assert run(["cut", "s", "precision:0.5", "--out", "best"]) == 2
-    assert run(["grow", "s", "--rest"]) == 0
+    assert run(["grow", "s"]) == 0
     grown = Study(Path("s")).plan()
     assert set(first.ranks) <= set(grown.ranks) <= set(fixed.ranks)
     assert grown.table.num_rows < 0.8 * fixed.table.num_rows  # the list is better than .5
-    assert run(["grow", "s", "--rest"]) == 0
+    assert run(["grow", "s"]) == 0
     assert Study(Path("s")).plan().plan_id == grown.plan_id
     assert run(["select", "s"]) == 0
     found = judged("s", "truth.parquet").curve
     assert (found.claim.coverage, held(found)) == ("simultaneous", True)
-    assert "has no second batch" in told(capsys, "grow", "fixed", "--rest")
+    assert "made without stages to grow by" in told(capsys, "grow", "fixed")
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_an_adaptive_plan_with_a_judge(judge):
         answer("judge.csv", "said.csv", SAID)
         assert run(["judge", "s", "said.csv"]) == 0
     taken_in("s", "truth.parquet")
-    assert run(["grow", "s", "--rest"]) == 0
+    assert run(["grow", "s"]) == 0
     assert run(["select", "s"]) == 0
     found = judged("s", "truth.parquet").curve
     plan = Study(Path("s")).plan()

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ import streameval
 from streameval.cli import run
 from streameval.counting.influence import SEED
 from streameval.kernels.influence import BINS
+from streameval.kinds.labelled_list.comparison import main_rows, raise_by_holm
 from streameval.kinds.labelled_list.comparison_page import verdict
 from streameval.metrics.paired_samples import holm, paired_difference
 from streameval.order.scan import key_hashes
@@ -103,7 +105,13 @@ def test_several_are_compared_in_pairs_with_p_values_that_hold_together(models, 
     facts = json.loads(capsys.readouterr().out)
     rows = [row for row in facts["differences"] if (row["metric"], row["argument"]) == ("f1_at_score", "0.5")]
     assert [row["first"] + row["second"] for row in rows] == ["ab", "ac", "bc"]
-    assert [row["p_holm"] for row in rows] == holm([row["p_value"] for row in rows])
+    main = main_rows(facts["differences"])
+    raised = holm([math.nan if row["p_value"] is None else row["p_value"] for row in main])
+    assert [row["p_holm"] for row in main] == [None if math.isnan(p) else p for p in raised]
+    for row in facts["differences"]:
+        above = row["first"] if row["difference"] > 0 else row["second"]
+        assert row["higher"] == (above if row["p_holm"] is not None and row["p_holm"] < 0.05 else None)
+    assert {row["higher"] for row in main} - {None} == set(re.findall(r"(\w) is above", facts["verdict"]))
     assert facts["results"] == dict(zip("abc", map(str, models), strict=True))
     stored = pq.read_table(tmp_path / "out" / "differences.parquet")
     assert stored.to_pylist() == facts["differences"]
@@ -115,8 +123,9 @@ def test_several_are_compared_in_pairs_with_p_values_that_hold_together(models, 
 def test_a_verdict_is_about_all_that_is_shown_at_once(models, tmp_path):
     """One in seven at p = 0.04 is no finding; of results in which nothing has an interval nothing is said."""
     found = streameval.compare(*models[:2])
-    rows = [{**row, "p_value": None if row["p_value"] is None else 0.04, "higher": "b"}
+    rows = [{**row, "p_value": None if row["p_value"] is None else 0.04, "higher": None}
             for row in found.differences.to_pylist()]  # fmt: skip
+    raise_by_holm(main_rows(rows), 0.95)
     by_chance = replace(found, differences=pa.Table.from_pylist(rows, schema=found.differences.schema))
     assert verdict(by_chance) == "No difference is larger than chance explains."
     few = [evaluated(tmp_path, scored(n=40), f"model{one}") for one in range(2)]

@@ -94,7 +94,7 @@ def test_every_verb_reads_a_study_without_a_label(lists, capsys):
     for verb in (["evaluate", "--dry-run"], ["evaluate"], ["show"], ["report"], ["labels"], ["check", "gain@100 <= 9"]):
         assert run([verb[0], "s", *verb[1:]]) == 0
     assert "is B better than A?" in (lists / "s" / "report.html").read_text()
-    assert run(["label", "s", "--port", "0"]) == 2
+    assert run(["label", "s", "--host", ":0"]) == 2
     assert "s: there is nothing to label. Hint: streameval evaluate s" in capsys.readouterr().err
 
 

@@ -16,7 +16,7 @@ from streameval.study import Study
 STUDIES = {"every": "at every rank", "measures": "by dcg, rbp or log_mean_precision"}
 VERBS = ["show {}", "evaluate {}", "evaluate {} --dry-run", "check {} gain@100>0", "show {} gain@100", "report {}",
          "sql {} FROM~metrics", "publish {} elsewhere", "monitor {} gain@100", "select {}", "select {} --export t.csv",
-         "select {} --dry-run", "labels {}", "label {}", "grow {} --labels 3"]  # fmt: skip
+         "select {} --dry-run", "labels {}", "label {}", "grow {} --budget 3"]  # fmt: skip
 
 
 @pytest.fixture

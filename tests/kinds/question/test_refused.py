@@ -103,7 +103,7 @@ NO_ANSWERS = [
     (["show", "q", "recall@100"], "this study asks about precision@1000 >= 0.65; recall@100 needs labels of its own"),
     (["check", "q", "precision@100 >= 0.5"], "precision@100 needs labels of its own"),
     (["cut", "q", "precision:0.9"], "and a cut at precision:0.9 is another question"),
-    (["grow", "q", "--labels", "10"], "q is a study of a question, which grow does not read"),
+    (["grow", "q", "--budget", "10"], "q is a study of a question, which grow does not read"),
     (["monitor", "2026-11-22=q", "precision@1000 >= 0.6"], "`streameval check` says the answer of its day"),
     (["evaluate", "q", "--label-error", "0.1"], "a study of a question does not go with --label-error"),
     (["evaluate", "q", "--misses", "3"], "a study of a question does not go with --misses"),

@@ -39,6 +39,21 @@ def to_the_end(capsys, people):
     return said
 
 
+def test_a_question_that_is_planned_again_is_said_to_be_there(begun, capsys):
+    again = [
+        "plan",
+        "list.parquet",
+        "--study",
+        str(begun("gate open")),
+        "--score",
+        "score",
+        "--for",
+        "precision@1000 >= 0.65",
+    ]
+    assert "\nAs planned before, with seed 3, kept in plan.json.\n" in told(capsys, *again)
+    assert json.loads(told(capsys, *again, "--json"))["already_there"]
+
+
 @pytest.mark.parametrize(("state", "answered", "forecast"), [
     ("cut 1", 60, False), ("cut 2", 160, True), ("cut 3", 260, True)])  # fmt: skip
 def test_a_cut_is_never_forecast_to_be_where_it_is(begun, capsys, state, answered, forecast):

@@ -221,4 +221,6 @@ def test_means_of_many_rankings_have_intervals(two, capsys):
     assert "From low to high, of the mean paired difference: approximately 95 %" in " ".join(
         capsys.readouterr().out.split()
     )
-    assert "each ranking" in (two / "old" / "report.html").read_text(encoding="utf-8")
+    assert "lies from low to high with a confidence of approximately 95 %, if" in (
+        two / "old" / "report.html"
+    ).read_text(encoding="utf-8")
