@@ -10,8 +10,6 @@ from typing import Any
 
 from streameval.judges.values import Judge
 from streameval.labelling.readers import IN_MEMORY
-from streameval.methods.adopted.designs import DrawValue
-from streameval.methods.values import MethodValue
 from streameval.rows.options import RankingOptions
 from streameval.text.options import flags
 from streameval.types import Plan
@@ -62,10 +60,14 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
     """Command that plans, or adopts labels that were drawn elsewhere."""
     labels = {} if first is None else {"labels": first["place"] or IN_MEMORY, **first["flags"]}
     if plan.method == "adopted":
+        from streameval.methods.adopted.designs import DrawValue
+
         how = plan.location.get("adopted", {})
         rest = {name: word for name, word in how.items() if name not in ("probability", "least_probability")}
         drawn = {"drawn": str(DrawValue.of(how))} if "drawn" in how else {}
         return plan_command(plan, study, {**rest, **drawn, "seed": plan.seed}, "adopt")
+    from streameval.methods.values import MethodValue
+
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }
