@@ -81,7 +81,7 @@ def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) ->
         sizes = [unit.rows for unit in of_file] if len(bits) > 1 else [sum(unit.rows for unit in of_file)]
         for size, unit, words in zip(sizes, of_file, bits, strict=False):
             held = of_file if len(bits) == 1 else [unit]
-            bins = joined_bins([rows.bins(one) for one in held]) if rows.has_bins else None
+            bins = joined_bins([rows.bins(part) for part in held]) if rows.has_bins else None
             yield BitRows(unit.first_position, size, words, bins=bins)
 
 
