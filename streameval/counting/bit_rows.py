@@ -9,7 +9,7 @@ import numpy as np
 
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.calibration import ScoreLosses, losses_of_keys, losses_of_values, summed_losses
-from streameval.counting.labelled_rows import LabelledRows
+from streameval.counting.labelled_rows import LabelledRows, joined_bins
 from streameval.errors import InputError
 from streameval.kernels.bits import WORD, copy_bits
 from streameval.kernels.bits import repeats as set_repeats
@@ -32,7 +32,8 @@ class BitRows:
         ranks (int64 array): Cutoffs among the rows.
         keys (uint64 array): Order keys at these cutoffs; none without scores.
         ends (pair of int): Order keys of the first and the last row of the unit that they are from.
-        bins (uint16 array, shape (size,), or None): Of their clusters, where the list is a sample.
+        bins (uint16 array, shape (size,), or None): Of their clusters; None where the list is no sample, or they follow
+            from ranks.
         above: How many of the rows have each score that is wanted of a sample, or a better one.
         losses: Of the unit whose first row is among them (`streameval.counting.calibration`).
     """
@@ -80,14 +81,15 @@ def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) ->
         sizes = [unit.rows for unit in of_file] if len(bits) > 1 else [sum(unit.rows for unit in of_file)]
         for size, unit, words in zip(sizes, of_file, bits, strict=False):
             held = of_file if len(bits) == 1 else [unit]
-            yield BitRows(unit.first_position, size, words, bins=rows.bins(held))
+            bins = joined_bins([rows.bins(part) for part in held]) if rows.has_bins else None
+            yield BitRows(unit.first_position, size, words, bins=bins)
 
 
 def _with_scores(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
     bits = BitRows(unit.first_position, unit.rows, rows.label_bits([unit])[0])
     if rows.order is None or rows.score is None:
         return bits
-    bins = rows.bins([unit])  # before scores come into the thread's own room
+    bins = rows.bins(unit)  # before scores come into the thread's own room
     labels = np.unpackbits(bits.labels.view(np.uint8), count=unit.rows, bitorder="little")
     first, last = np.searchsorted(cutoffs, [bits.before, bits.before + unit.rows], side="right")
     ranks, tied = cutoffs[first:last], np.zeros(unit.rows // 64 + 2, np.uint64)
@@ -141,8 +143,7 @@ def join(pieces: list[BitRows]) -> BitRows:
             copy_bits(piece.repeats, piece.first, piece.size, bits[1], at)
         at += piece.size
     ranks, keys = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("ranks", "keys"))
-    bins = [piece.bins for piece in pieces if piece.bins is not None]
-    joint = np.concatenate(bins) if bins else None
+    joint = joined_bins([piece.bins for piece in pieces])
     repeats = None if whole.repeats is None else bits[1]
     above = tuple(map(sum, zip(*(piece.above for piece in pieces), strict=True)))
     losses = summed_losses(piece.losses for piece in pieces)

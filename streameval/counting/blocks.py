@@ -10,7 +10,9 @@ import numpy as np
 
 from streameval.counting.bit_rows import BitRows, join
 from streameval.counting.block_sums import BlockSums, sum_bits, sum_labels, sum_rows, with_influence
+from streameval.counting.influence import Clusters
 from streameval.counting.labelled_rows import RowRange
+from streameval.scans.threads import own_room
 from streameval.typing import Int64Array, UInt64Array
 
 
@@ -59,11 +61,16 @@ def blocks(pieces: Iterable[P], size: int, last: P | None = None) -> Iterator[Bl
         yield Block(held, last)
 
 
-def sum_block(held: Block[BitRows], cutoffs: Int64Array) -> tuple[BlockSums, UInt64Array | None]:
-    """Return the sums of a block, and the order keys at the cutoffs in it."""
+def sum_block(
+    held: Block[BitRows], cutoffs: Int64Array, clusters: Clusters | None = None
+) -> tuple[BlockSums, UInt64Array | None]:
+    """Return the sums of a block, and the order keys at the cutoffs in it; `clusters` are those of a sample."""
     rows = join(held.pieces)
+    bins = rows.bins
+    if bins is None and clusters is not None:  # each row by itself
+        bins = clusters.bins_of_rows(rows.before, own_room(rows.size, "bins").view(np.uint16)[: rows.size])
     summed = sum_bits(rows.before, rows.size, (rows.labels, rows.repeats), cutoffs)
-    summed = with_influence(summed, rows.before, rows.bins, cutoffs, rows.above)
+    summed = with_influence(summed, rows.before, bins, cutoffs, rows.above)
     summed.score_losses = rows.losses
     return summed, None if rows.repeats is None else rows.keys
 

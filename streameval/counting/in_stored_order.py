@@ -14,13 +14,11 @@ from streameval.counting.block_sums import BlockSums
 from streameval.counting.calibration import ScoreLosses, merged_losses
 from streameval.counting.influence import by_bin
 from streameval.counting.kept import KeptBits
-from streameval.counting.labelled_rows import LabelledRows, RowRange
+from streameval.counting.labelled_rows import RowRange
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import Totals, fold
-from streameval.methods.checks.sliding import Sliding
 from streameval.order.scores import Keys
 from streameval.progress import Progress
-from streameval.scans.threads import each_unit
 from streameval.spill.store import ScratchFile
 from streameval.typing import Int64Array, UInt64Array
 
@@ -103,13 +101,6 @@ def _to_as_many_as_positives(totals: Totals, rows: Callable[[int, int], RowRange
     if last.bins is None:
         return totals
     return replace(totals, influence=influence.with_top(rank, counts + by_bin(last.bins, last.labels)))
-
-
-def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:
-    """Slide windows over a list in its stored order: one more pass over its labels alone."""
-    labels = replace(rows, score=None, order=None)
-    for _, row_range in each_unit(labels.read, labels.units, threads):
-        sliding.add(row_range.labels)
 
 
 def as_keys(keys: UInt64Array) -> Keys:

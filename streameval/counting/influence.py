@@ -15,19 +15,19 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels import influence as kernels
+from streameval.kernels.bits import WORD
 from streameval.kernels.influence import BINS, EACH, EACH_SQUARE, INVERSE, LOCAL, LOCAL_SQUARE
 from streameval.kernels.jit import small
-from streameval.kernels.order import add_words
 from streameval.kernels.sorted_sets import unique
 from streameval.order.item_keys import first_missing, refuse_inexact
 from streameval.order.scan import key_hashes
+from streameval.scans.threads import own_room
 from streameval.scans.units import Unit
 from streameval.text import number_of, row_of
 from streameval.typing import FloatArray, Int64Array, UInt16Array, UInt64Array
 
 SEED = np.uint64(0x9E6C63D0876A9A35)
 """Of the hash: another than that by which ties are broken and samples are drawn, which bins must not depend on."""
-_SHIFT = np.uint64(64 - (BINS - 1).bit_length())
 _STRETCH = 1 << 15  # rows hashed together: what a cache holds
 BIN_BYTES = 2
 ROW_BYTES = 40  # of a unit at work: keys as they are decoded, their hashes, bins
@@ -52,38 +52,54 @@ class Clusters:
         """Name one of what was drawn."""
         return f"each {' and '.join(self.columns)}" if self.columns else "each row"
 
-    def bins(self, unit: Unit, read: pa.Table | None) -> UInt16Array:
-        """Put the rows of a unit into bins; an `InputError` names the place where a key is missing.
+    @property
+    def are_rows(self) -> bool:
+        """Tell whether each row was drawn by itself: its bin follows from its position."""
+        return not self.columns
+
+    def bins_of_rows(self, first: int, bins: UInt16Array) -> UInt16Array:
+        """Put consecutive rows, each drawn by itself, into `bins`; `first` is the position of the first of them."""
+        for at in range(0, bins.size, _STRETCH):
+            some = bins[at : at + _STRETCH]
+            _put_into_bins(np.arange(first + at, first + at + some.size, dtype=np.uint64), some)
+        return bins
+
+    def bins_of_keys(self, unit: Unit, read: pa.Table | None = None) -> UInt16Array:
+        """Put the rows of a unit into bins by their keys; an `InputError` names the place where one is missing.
 
         Args:
-            read: Columns of the unit; None where there are none to read.
+            read: Columns of the unit, where they were read already.
         """
-        if read is None or not self.columns:
-            bins, first = np.empty(unit.rows, np.uint16), unit.first_position
-            for at in range(0, unit.rows, _STRETCH):
-                size = min(_STRETCH, unit.rows - at)
-                bins[at : at + size] = bins_of(np.arange(first + at, first + at + size, dtype=np.uint64))
-            return bins
-        keys = read.select(list(self.columns))
+        if read is None and (numbers := self._numbers(unit)) is not None:
+            return bins_of(numbers)
+        keys = (unit.read(self.columns) if read is None else read).select(list(self.columns))
         if gone := first_missing(keys):
             name, row, count = gone
             raise InputError(f"{row_of(unit.place, row)}: {number_of(count, 'row')} without {name}, what was drawn",
                              "give every row a key; rows of which nothing is known get one each")  # fmt: skip
         refuse_inexact(keys, unit.place)
-        return _bins(key_hashes(keys, SEED))
+        hashes = key_hashes(keys, SEED)
+        np.right_shift(hashes, kernels.BIN_SHIFT, out=hashes)
+        return hashes.astype(np.uint16)
+
+    def _numbers(self, unit: Unit) -> UInt64Array | None:
+        """Read a key that is one column of whole numbers, none of them missing, in the thread's own room."""
+        values = unit.numbers(self.columns[0], own_room(unit.rows), "any") if len(self.columns) == 1 else None
+        if values is None or values.dtype.kind not in "iu":
+            return None
+        return values.astype(np.int64 if values.dtype.kind == "i" else np.uint64, copy=False).view(np.uint64)
 
 
 def bins_of(numbers: UInt64Array) -> UInt16Array:
     """Put what whole numbers tell apart into bins."""
-    hashes = np.full(numbers.size, SEED)
+    bins = np.empty(numbers.size, np.uint16)
+    _put_into_bins(numbers, bins)
+    return bins
+
+
+def _put_into_bins(numbers: UInt64Array, bins: UInt16Array) -> None:
     with small(numbers.size):
-        add_words(hashes, numbers)
-    return _bins(hashes)
-
-
-def _bins(hashes: UInt64Array) -> UInt16Array:
-    np.right_shift(hashes, _SHIFT, out=hashes)
-    return hashes.astype(np.uint16)
+        kernels.bins_of_words(numbers, SEED, bins)
 
 
 def by_bin(bins: UInt16Array, labels: np.ndarray) -> Int64Array:
@@ -105,7 +121,8 @@ class BlockInfluence:
     """Sums of the groups of tied items that begin in a block, by bin.
 
     Attributes:
-        whole, real, sums (arrays): See `streameval.kernels.influence`; of the groups that have ended.
+        whole (int64 array, shape (4, BINS)): n, p, L and W of the groups that have ended.
+        real, sums (float64 arrays): See `streameval.kernels.influence`; of the same.
         lead, rest (int64 arrays, shape (2, BINS)): Rows, and positives, of a group that began before, and of the last
             group, which may go on.
         tops (list of int64 arrays, shape (2, BINS)): The same of the block's rows up to each cutoff in it.
@@ -123,7 +140,7 @@ class BlockInfluence:
     @property
     def rows(self) -> Int64Array:
         """Rows, and positives, of the block by bin: shape (2, BINS)."""
-        return self.lead + self.whole[:, :2].T + self.rest
+        return self.lead + self.whole[:2] + self.rest
 
 
 def block_influence(
@@ -145,18 +162,28 @@ def block_influence(
         above: How many of the rows have each score or a better one.
     """
     first, last, size = ends
-    labels = np.unpackbits(bits[0].view(np.uint8), count=size, bitorder="little")
     repeats = np.zeros_like(bits[0]) if bits[1] is None else bits[1]
-    whole, real = np.zeros((BINS, kernels.WHOLES), np.int64), np.zeros((BINS, kernels.REALS))
+    packed, real = np.zeros((BINS, kernels.WHOLES), np.int64), np.zeros((BINS, kernels.REALS))
     sums = np.zeros(kernels.SUMS)
     with small(kernels.STEPS * (last - first)):
-        kernels.add_influence((bits[0], repeats), bins, (first, last), before + first, whole, real, sums)
-    lead, rest = by_bin(bins[:first], labels[:first]), by_bin(bins[last:size], labels[last:size])
+        kernels.add_influence((bits[0], repeats), bins, (first, last), before + first, packed, real, sums)
+    counts, numbers = packed >> kernels.SUM_BITS, packed & ((1 << kernels.SUM_BITS) - 1)
+    whole = np.stack([counts.sum(axis=1), counts[:, kernels.LOSSES], *numbers[:, [kernels.LOSSES, kernels.WINS]].T])
+    lead, rest = (_count_rows(bits[0], bins, *rows) for rows in ((0, first), (last, size)))
+    every = lead + whole[:2] + rest
     tops = tops_of(cutoffs)
     tops = tops[(tops > before) & (tops <= before + size)] - before
-    at_ranks, at_scores = ([by_bin(bins[:k], labels[:k]) for k in some] for some in (tops.tolist(), above))
+    at_ranks, at_scores = ([every if k == size else _count_rows(bits[0], bins, 0, k) for k in some]
+                           for some in (tops.tolist(), above))  # fmt: skip
     scores = np.array(at_scores, np.int64).reshape(-1, 2, BINS)
     return BlockInfluence(whole, real, sums, lead, rest, at_ranks, scores)
+
+
+def _count_rows(labels: UInt64Array, bins: UInt16Array, first: int, last: int) -> Int64Array:
+    """Count some rows of a block as `by_bin` does."""
+    begin = first // WORD
+    values = np.unpackbits(labels[begin:].view(np.uint8), count=last - WORD * begin, bitorder="little")
+    return by_bin(bins[first:last], values[first - WORD * begin :])
 
 
 @dataclass(frozen=True)
@@ -193,7 +220,7 @@ class InfluenceSums:
 
     def __init__(self, cutoffs: Int64Array) -> None:
         self._cutoffs: Iterator[int] = iter(tops_of(cutoffs).tolist())
-        self._whole, self._precision = np.zeros((kernels.WHOLES, BINS), np.int64), np.zeros(BINS)
+        self._whole, self._precision = np.zeros((4, BINS), np.int64), np.zeros(BINS)
         self._inverse, self._square = 0.0, 0.0
         self._rows, self._tops = np.zeros((2, BINS), np.int64), dict[int, Int64Array]()
         self._above: Int64Array | None = None
@@ -212,8 +239,8 @@ class InfluenceSums:
             before: Ranks, and positives, before the first of them.
             last: The same before the last group, its size and its positives; (…, 0, 0) where there is none.
         """
-        whole, (start, positives_before) = part.whole.T, before
-        n, p, losses, wins = whole
+        start, positives_before = before
+        n, p, losses, wins = part.whole
         self._add(n, p, losses + 2 * (start - positives_before) * p, wins + 2 * positives_before * (n - p))
         self._precision += (
             part.real[:, LOCAL] + positives_before * part.real[:, EACH] - p * self._inverse + n * self._square

@@ -89,21 +89,28 @@ class LabelledRows:
         small = unit.rows < row_groups.DIRECT_ROWS and self.joined_labels is None
         if small and self.order is not None and self.score is not None:
             columns = unit.read(self.scanned)  # at once: of a small file, to open it takes longer than its columns
-            bins = None if self.clusters is None else self.clusters.bins(unit, columns)
+            bins = self.bins(unit, columns)
             labels = _labels(columns.column(self.label), self.label, unit, self.meaning)
             keys = self.order.keys(columns.column(self.score))
             self.check(unit, keys)
             return RowRange(unit.first_position, labels, keys.key, bins=bins)
         keys_of_all = None if self.order is None else self.keys(unit)
-        return RowRange(unit.first_position, self.labels(unit), keys_of_all, bins=self.bins([unit]))
+        return RowRange(unit.first_position, self.labels(unit), keys_of_all, bins=self.bins(unit))
 
-    def bins(self, units: Sequence[Unit]) -> UInt16Array | None:
-        """Put the rows of units into the bins of their clusters; None where the list is no sample."""
-        if self.clusters is None:
-            return None
-        columns = list(self.clusters.columns)
-        bins = [self.clusters.bins(unit, unit.read(columns) if columns else None) for unit in units]
-        return bins[0] if len(bins) == 1 else np.concatenate(bins)
+    @property
+    def has_bins(self) -> bool:
+        """Tell whether bins are read with rows: that they are of a sample, and ranks alone do not say in which."""
+        return self.clusters is not None and not (self.clusters.are_rows and self.order is None)
+
+    def bins(self, unit: Unit, columns: pa.Table | None = None) -> UInt16Array | None:
+        """Put the rows of a unit into bins; None where the list is no sample.
+
+        Args:
+            columns: Of the unit, where they were read already.
+        """
+        if self.clusters is not None and self.clusters.are_rows:
+            return self.clusters.bins_of_rows(unit.first_position, np.empty(unit.rows, np.uint16))
+        return None if self.clusters is None else self.clusters.bins_of_keys(unit, columns)
 
     def words(self, unit: Unit) -> AnyArray:
         """Do as `keys` does; of plain 32-bit scores the upper halves of keys, gone when the thread reads others."""
@@ -212,9 +219,14 @@ def join(parts: list[RowRange]) -> RowRange:
         return parts[0]
     keys = [part.keys for part in parts if part.keys is not None]
     labels = np.concatenate([part.labels for part in parts])
-    bins = [part.bins for part in parts if part.bins is not None]
-    all_bins = np.concatenate(bins) if bins else None
-    return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None, bins=all_bins)
+    bins = joined_bins([part.bins for part in parts])
+    return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None, bins=bins)
+
+
+def joined_bins(parts: Sequence[UInt16Array | None]) -> UInt16Array | None:
+    """Join bins of consecutive rows; None where these have none."""
+    bins = [part for part in parts if part is not None]
+    return np.concatenate(bins) if len(bins) > 1 else next(iter(bins), None)
 
 
 def pack(labels: UInt8Array) -> UInt64Array:

@@ -106,8 +106,8 @@ class Summing(Job[SummedBlock]):
         """See `Job.run_local`."""
         rows, done = self.rows, 0
         together = max(1, min(_TOGETHER, len(rows.units) // (8 * self.threads)))
-        most = _TOGETHER_ROWS if rows.clusters is None else BLOCK  # bins take 16 times as much as labels
-        add = partial(sum_block, cutoffs=self.cutoffs)
+        most = BLOCK if rows.has_bins else _TOGETHER_ROWS  # bins take 16 times as much as labels
+        add = partial(sum_block, cutoffs=self.cutoffs, clusters=rows.clusters)
         with ThreadPool(self.threads) as pool:
             read = pool.in_order(self._read, _batches(rows.units, most, together), self.threads + 2)
             units = link_units(chain.from_iterable(read))
@@ -132,7 +132,7 @@ class Summing(Job[SummedBlock]):
         number = first
         try:
             for held in blocks(self._rows(units, first * self.block, last * self.block), self.block):
-                yield number, number + 1, sum_block(held, self.cutoffs)
+                yield number, number + 1, sum_block(held, self.cutoffs, self.rows.clusters)
                 number += 1
         except UnorderedError as error:
             yield number, number + 1, error
@@ -230,7 +230,7 @@ class Parting(Job[Any]):
     def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
         """See `OnWorkers`: the rows of each unit, parted by themselves."""
         for number, unit in enumerate(units, first):
-            rows = self.rows.keys(unit), self.rows.labels(unit), self.rows.bins([unit])
+            rows = self.rows.keys(unit), self.rows.labels(unit), self.rows.bins(unit)
             yield number, number + 1, self.ranges.split(*rows)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.counting.calibration import COLUMNS as LOSSES
-from streameval.counting.influence import Clusters
+from streameval.counting.influence import Clusters, Influence
 from streameval.curve.at_cutoff import METRICS, Cutoffs
 from streameval.metrics import Row, table
 from streameval.metrics.exact import Counted
@@ -38,18 +38,17 @@ _SHARES: Mapping[str, Callable[[int, int, int, int], tuple[int, int]]] = {
 WithDerived = tuple[SampleInterval, Derived | None]
 
 
-def with_intervals(rows: pa.Table, counted: Counted, clusters: Clusters | None) -> tuple[pa.Table, pa.Table | None]:
-    """Put standard errors and intervals beside the metrics of a list, where it is a sample; else give them as they are.
+def with_intervals(
+    rows: pa.Table, counted: Counted, influence: Influence, clusters: Clusters
+) -> tuple[pa.Table, pa.Table]:
+    """Put standard errors and intervals beside the metrics of a list that is a sample.
 
     Returns:
         pyarrow.Table: With rows of metrics at the scores that were asked for, and with `COLUMNS`; `low` and `high` are
             null where `no_interval` says why; `bins` says how many have a draw that the metric turns on.
-        pyarrow.Table or None: A row for each bin: `items`, `positives`, and under `column_of` each metric that two
-            samples of the same draws can be compared by, what the bin adds to it. None where the list is no sample.
+        pyarrow.Table: A row for each bin: `items`, `positives`, and under `column_of` each metric that two
+            samples of the same draws can be compared by, what the bin adds to it.
     """
-    influence = counted.totals.influence
-    if influence is None or clusters is None:
-        return rows, None
     sampled = SampledList(counted, influence)
     names = zip(rows.column("metric").to_pylist(), rows.column("argument").to_pylist(), strict=True)
     found = [_of_row(sampled, *name) for name in names]

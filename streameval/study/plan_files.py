@@ -20,7 +20,6 @@ import pyarrow as pa
 from streameval import __version__
 from streameval.copies import LIST_COPY
 from streameval.errors import StudyError
-from streameval.methods.stage_text import stages_typed
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_json, unusable
@@ -198,6 +197,8 @@ def difference(there: Plan, new: Plan) -> str:
 
 def _plan_facts(plan: Plan) -> dict[str, Any]:
     """Say what was asked for, and of which list, by the names that options have."""
+    from streameval.methods.stage_text import stages_typed
+
     stages = {"stages": stages_typed(plan.parameters), "growing": None, "adaptive": None}
     options = {key.replace("_", "-"): value for key, value in {**plan.parameters, **stages}.items()}
     options |= {key: plan.notes[key] for key in _NOTES if key in plan.notes}

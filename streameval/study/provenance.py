@@ -63,12 +63,16 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
     """Command that plans, or adopts labels that were drawn elsewhere."""
     labels = {} if first is None else {"labels": first["place"] or IN_MEMORY, **first["flags"]}
     if plan.method == "adopted":
+        from streameval.methods.adopted.designs import DrawValue
+
         how = plan.location.get("adopted", {})
         left_out = ("probability", "least_probability", "sample_size", "stages")
         rest = {name: word for name, word in how.items() if name not in left_out}
         drawn = {"drawn": str(DrawValue.of(how))} if "drawn" in how else {}
         staged = {"stages": stages_typed(plan.parameters), "seed": plan.seed}
         return plan_command(plan, study, {**rest, **drawn, **staged}, "adopt")
+    from streameval.methods.values import MethodValue
+
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }

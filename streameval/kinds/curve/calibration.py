@@ -12,8 +12,6 @@ from streameval.counting.calibration import ScoreLosses
 from streameval.errors import InputError
 from streameval.kernels.calibration import ITEMS, POSITIVES, TENTHS
 from streameval.kinds.exact import ROWS
-from streameval.metrics.incomplete_beta import clopper_pearson
-from streameval.metrics.intervals import CONFIDENCE
 from streameval.notebook import Tabular
 from streameval.reporting.shows_itself import ShowsItself
 from streameval.reporting.text import Columns, Paragraph
@@ -72,6 +70,8 @@ class Calibration(ShowsItself, Tabular):
         """Say what else there is to know."""
         remarks = [f"Expected calibration error: {self.error:.4g}, an estimate without an interval."]
         if self.sample == ROWS:
+            from streameval.metrics.intervals import CONFIDENCE
+
             remarks.append(f"From share low to share high is an interval of {100 * CONFIDENCE:g} % by Clopper and "
                            "Pearson, each by itself, if the rows are independent draws.")  # fmt: skip
         elif self.sample is not None:
@@ -99,10 +99,17 @@ def table_of(losses: ScoreLosses, sample: object) -> pa.Table:
     rows = []
     for k, (counts, mean) in enumerate(zip(losses.tenths.tolist(), losses.mean_scores(), strict=True)):
         n, p = counts[ITEMS], counts[POSITIVES]
-        low, high = clopper_pearson(p, n, CONFIDENCE) if n and sample == ROWS else (None, None)
+        low, high = _interval(p, n) if n and sample == ROWS else (None, None)
         values = [k / TENTHS, (k + 1) / TENTHS, n, p, *((mean, p / n) if n else (None, None)), low, high]
         rows.append(dict(zip(_SCHEMA.names, values, strict=True)))
     return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def _interval(positives: int, items: int) -> tuple[float, float]:
+    from streameval.metrics.incomplete_beta import clopper_pearson
+    from streameval.metrics.intervals import CONFIDENCE
+
+    return clopper_pearson(positives, items, CONFIDENCE)
 
 
 def facts_of(losses: ScoreLosses | None, ranking: Mapping[str, Any]) -> dict[str, Any]:

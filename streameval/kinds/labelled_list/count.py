@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +17,8 @@ from streameval.copies.write import for_a_while
 from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.by_score import Limits, sum_by_score
-from streameval.counting.in_stored_order import slide, sum_in_stored_order
-from streameval.counting.influence import ROW_BYTES, SEED, Clusters
+from streameval.counting.in_stored_order import sum_in_stored_order
+from streameval.counting.influence import ROW_BYTES, Clusters
 from streameval.counting.labelled_rows import LabelledRows, labelled_rows, refuse_unreached_level
 from streameval.counting.lookups import Places
 from streameval.counting.scans import LabelledScans
@@ -27,25 +27,14 @@ from streameval.curve.envelope import Points, lift
 from streameval.curve.estimated import YieldEstimate
 from streameval.engines import engine_of
 from streameval.errors import InputError, check_misses
-from streameval.kernels.influence import BINS
 from streameval.kernels.sorted_sets import unique
 from streameval.kinds.curve.calibration import facts_of, table_of
 from streameval.kinds.curve.results import CurveResult
-from streameval.kinds.exact import ROWS, ExactRun, refuse_apart
+from streameval.kinds.exact import ExactRun, refuse_apart
 from streameval.labelling.options import LabelColumns, LabelMeaning
-from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
-from streameval.methods.epsilon import DEFAULT_EPSILON
-from streameval.methods.paula import PaulaParameters
-from streameval.methods.values import method_values
 from streameval.metrics import cutoffs
 from streameval.metrics.exact import Counted, metrics
-from streameval.metrics.intervals import CONFIDENCE, claim_at
-from streameval.metrics.sampled_rows import with_intervals
-from streameval.options import listed
-from streameval.order.count_at_score import as_score
-from streameval.order.item_keys import check_key
 from streameval.progress import Progress
-from streameval.questions.cutoffs import Cutoff
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
@@ -58,6 +47,9 @@ from streameval.study.formats import format_mark
 from streameval.study.results import CALIBRATION, SKETCH, Evaluation
 from streameval.types import Claim
 from streameval.typing import Int64Array
+
+if TYPE_CHECKING:
+    from streameval.methods.checks.sliding import Sliding
 
 _EVERY_RANK = 10_000
 _RATIO = 1.001
@@ -94,7 +86,7 @@ def evaluate_list(ranking: object, alone: Any, meaning: LabelMeaning, run: Exact
     Args:
         alone: `streameval.kinds.labelled_list.Alone`.
     """
-    misses, sliding = check_misses(alone.misses), None if alone.method is None else _sliding(alone.method)
+    misses, sliding = check_misses(alone.misses), _read_windows(alone.method)
     chosen = engine_of(run.engine)
     if chosen.placement == "on workers":
         refuse_apart(ranking, alone.labels, sliding)
@@ -113,15 +105,20 @@ def evaluate_list(ranking: object, alone: Any, meaning: LabelMeaning, run: Exact
         return _evaluate(truth, Limits(truth.memory, file), misses, sliding, run.progress)
 
 
-def _sliding(methods: str | Sequence[str]) -> Sliding:
-    """Make the windows of PAULA's values, of which nothing else is of use to a list without a plan."""
-    values = method_values(methods)
-    for value in values:
-        if value.name != "paula" or value.parameters.keys() - {"window", "epsilon"}:
-            raise InputError(f"{value}: exact tests what paula assumes of windows, by window and epsilon alone",
-                             "such as --method 'paula(window=100, epsilon=0.03)'")  # fmt: skip
-    made = [cast(PaulaParameters, value.create({})) for value in values]
-    return Sliding([(paula.window, paula.epsilon or DEFAULT_EPSILON) for paula in made])
+def _read_windows(method: str | Sequence[str] | None) -> Sliding | None:
+    if method is None:
+        return None
+    from streameval.kinds.labelled_list.windows import sliding_of
+
+    return sliding_of(method)
+
+
+def _read_clusters(alone: Any, score: str | None) -> Clusters | None:
+    if alone.sample_of is None and alone.at is None:
+        return None
+    from streameval.kinds.labelled_list.sample import read_clusters
+
+    return read_clusters(alone.sample_of, alone.at, score)
 
 
 def _evaluate(truth: Truth, limits: Limits, misses: int, sliding: Sliding | None, progress: Progress) -> Evaluation:
@@ -131,15 +128,24 @@ def _evaluate(truth: Truth, limits: Limits, misses: int, sliding: Sliding | None
         if not summed.stored:
             raise InputError("windows slide over ranks, and this list is not stored in the order of its scores",
                              "store it sorted, or leave out --method")  # fmt: skip
+        from streameval.kinds.labelled_list.windows import slide
+
         slide(truth.rows, sliding, truth.scans.threads)
     truth.ranking.rows.check_unchanged()
     if truth.rows.meaning.relevant is not None and truth.rows.joined_labels is None and not summed.totals.positives:
         refuse_unreached_level(truth.rows)
     curve = curve_of(summed, ranks, misses)
-    windows = sliding.result() if sliding else ()
     rows = truth.rows
     labels = ListLabels(rows.label, rows.meaning.as_named(), truth.unnamed, truth.of_no_item, rows.clusters)
-    return evaluation_of(truth.ranking.description(), labels, summed, curve, windows)
+    return evaluation_of(truth.ranking.description(), labels, summed, curve, _diagnostics(sliding))
+
+
+def _diagnostics(sliding: Sliding | None) -> dict[str, Any]:
+    if sliding is None:
+        return {"windows": [], "smallest_window": None}
+    from streameval.kinds.labelled_list.windows import described
+
+    return described(sliding)
 
 
 def curve_cutoffs(n_items: int) -> Int64Array:
@@ -167,51 +173,11 @@ def _open(
             joined = join_labels(place, external[1], labels[1], rows.n_items, keys, external[2])
         rows, unmatched = replace(rows, joined_labels=joined.values), (joined.unnamed, joined.of_no_item)
     if labels[2] is not None:
-        rows = replace(rows, clusters=_found_in(ranking, labels[2]))
+        from streameval.kinds.labelled_list.sample import clusters_in
+
+        rows = replace(rows, clusters=clusters_in(ranking, labels[2]))
     threads, room = _readers(rows, options)
     return Truth(ranking, LabelledScans(rows, threads, engine), options.memory * 1e9 - room, *unmatched)
-
-
-def _read_clusters(alone: Any, score: str | None) -> Clusters | None:
-    """Read what was drawn, where the list is a sample; an `InputError` where scores are asked for that nothing has."""
-    if alone.at is not None and (alone.sample_of is None or score is None):
-        raise InputError("metrics at a score are those of a sample that is ranked by one",
-                         "say with --score COL by which, and with --sample-of what was drawn")  # fmt: skip
-    if alone.sample_of is None:
-        return None
-    cutoffs = [Cutoff.parse(text) for text in listed(alone.at or ())]
-    if strange := [cutoff for cutoff in cutoffs if cutoff.kind != "score"]:
-        raise InputError(f"--at is '{strange[0]}', and a sample has metrics at every rank",
-                         "name scores: --at score:0.5")  # fmt: skip
-    if not (columns := listed(alone.sample_of)):
-        raise InputError("--sample-of names no column", f"say what was drawn, or {ROWS}, if each row was")
-    return Clusters(columns, tuple(str(cutoff.value) for cutoff in cutoffs))
-
-
-def _found_in(ranking: Ranking, drawn: Clusters) -> Clusters:
-    """Find the columns and scores of what was drawn in a list.
-
-    Raises:
-        InputError: A column is not there, or cannot tell draws apart; a score that scores cannot be.
-    """
-    names = ranking.rows.all_names()
-    clusters = replace(drawn, scores=tuple(_key_of(ranking, place) for place in drawn.at))
-    if drawn.columns == (ROWS,) and ROWS not in names:
-        return replace(clusters, columns=())
-    for name in drawn.columns:
-        if name not in names:
-            raise InputError(f"the ranking has no column '{name}' to say what was drawn",
-                             f"{ranking.rows.hint_for(name)}; or --sample-of {ROWS}, if each row was")  # fmt: skip
-        check_key(ranking.rows.schema.field(name).type, name, ranking.rows.name)
-    return clusters
-
-
-def _key_of(ranking: Ranking, score: str) -> int:
-    order = ranking.order
-    if order is None:
-        raise InputError("the list has no scores")
-    value = as_score(score, order.kind, order.options.ascending)
-    return int(order.order.keys(pa.array([value], order.kind)).key[0])
 
 
 def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
@@ -268,9 +234,9 @@ class ListLabels:
         """Say what was drawn, and what intervals claim; empty where the list is no sample."""
         if self.clusters is None:
             return {}
-        claim = f"{claim_at()}: {self.clusters.each}"
-        return {"sample": {"of": list(self.clusters.columns) or ROWS, "confidence": CONFIDENCE, "claim": claim,
-                           "bins": BINS, "seed": f"{SEED:x}"}}  # fmt: skip
+        from streameval.kinds.labelled_list.sample import described
+
+        return {"sample": described(self.clusters)}
 
 
 def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
@@ -293,12 +259,12 @@ def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
 
 
 def evaluation_of(
-    description: dict[str, Any], labels: ListLabels, summed: Summed, curve: Curve, windows: Sequence[WindowResult]
+    description: dict[str, Any], labels: ListLabels, summed: Summed, curve: Curve, diagnostics: dict[str, Any]
 ) -> Evaluation:
     """Every result of a list; `description` says which it is."""
     places = Places(summed.totals, summed.read_groups, summed.kept)
     counted = Counted(places, curve.misses, summed.score_at, summed.threads, summed.score_losses)
-    rows, sketch = with_intervals(metrics(counted), counted, labels.clusters)
+    rows, sketch = _with_intervals(metrics(counted), counted, labels.clusters)
     totals = summed.totals
     identity = _identity(description, labels, rows, curve)
     summary: dict[str, Any] = {
@@ -318,10 +284,7 @@ def evaluation_of(
         "ties": "open" if totals.mixed else "none that matter",
         "claim": curve.claim.as_dict(),
         "findings": [],
-        "diagnostics": {
-            "windows": [result.as_dict() for result in windows],
-            "smallest_window": smallest_window(windows),
-        },
+        "diagnostics": diagnostics,
         "half_width": {"alpha": 0.0, "rank": curve.n_items, "labels_for_half": None},
         "account": {
             "planned": curve.n_items,
@@ -337,6 +300,15 @@ def evaluation_of(
     if sketch is not None:
         tables[SKETCH] = sketch
     return CurveResult(identity, summary, tables, curve=curve)
+
+
+def _with_intervals(rows: pa.Table, counted: Counted, clusters: Clusters | None) -> tuple[pa.Table, pa.Table | None]:
+    influence = counted.totals.influence
+    if influence is None or clusters is None:
+        return rows, None
+    from streameval.metrics.sampled_rows import with_intervals
+
+    return with_intervals(rows, counted, influence, clusters)
 
 
 def _identity(description: dict[str, Any], labels: ListLabels, rows: pa.Table, curve: Curve) -> str:
