@@ -6,6 +6,7 @@ import os
 import platform
 import resource
 import subprocess
+import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -95,3 +96,23 @@ def description() -> str:
 
 def _lines(path: str) -> list[str]:
     return Path(path).read_text().splitlines() if Path(path).exists() else []
+
+
+def measured_apart(code: str, folder: Path) -> tuple[list[float] | str, str]:
+    """Run a program in a process of its own.
+
+    Returns:
+        Wall seconds, CPU seconds and peak MB of the whole process, or why there are none; and what it printed.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    printed, began = folder / "printed", time.monotonic()
+    with printed.open("w") as stream:
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=stream, stderr=stream, env=environment)
+        _, status, used = os.wait4(process.pid, 0)
+    taken, text = time.monotonic() - began, printed.read_text()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode == 0:
+        return [taken, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024], text
+    if "ModuleNotFoundError" in text:
+        return "not installed", text
+    return "out of memory" if "Memory" in text or process.returncode < 0 else text[-2000:], text

@@ -13,14 +13,13 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.machine import description
+from benchmarks.machine import description, measured_apart
 from benchmarks.many_peers import PEERS
 from benchmarks.readme import markdown, write_section
 
@@ -59,19 +58,9 @@ def measured(tool: str, folder: Path) -> list[float] | str:
     scratch = folder.parent / "scratch"
     scratch.mkdir(exist_ok=True)
     code = _TOOLS[tool].format(folder=str(folder), scratch=str(scratch), limit=_LIMIT)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    said, began = scratch / "said", time.monotonic()
-    with said.open("w") as stream:
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=stream, stderr=stream, env=environment)
-        _, status, used = os.wait4(process.pid, 0)
-    taken, text = time.monotonic() - began, said.read_text()
-    process.returncode = os.waitstatus_to_exitcode(status)
+    used, _ = measured_apart(code, scratch)
     shutil.rmtree(scratch)
-    if process.returncode == 0:
-        return [taken, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]
-    if "ModuleNotFoundError" in text:
-        return "not installed"
-    return f"out of memory ({_LIMIT} GB)" if "Memory" in text or process.returncode < 0 else text[-2000:]
+    return f"{used} ({_LIMIT} GB)" if used == "out of memory" else used
 
 
 def table(known: dict[str, list[float] | str]) -> str:

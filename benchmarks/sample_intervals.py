@@ -36,7 +36,7 @@ from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
-_TENTHS = {
+TENTHS = {
     "clef_tar2017_amc": 0.5364,
     "fivethirtyeight_all": 0.88,
     "nyt10_reside": -5_745.0,
@@ -101,6 +101,36 @@ def independent(shift: float, share: float, values: int = 0, spread: float = 1.0
     return draw
 
 
+def of_probability(alpha: float, beta: float) -> Shape:
+    """Rows by themselves whose scores are the probabilities of their labels, of a beta distribution."""
+
+    def draw(rng: np.random.Generator, n: int) -> Rows:
+        scores = rng.beta(alpha, beta, n)
+        return scores, (rng.random(n) < scores).astype(np.int64), np.arange(n)
+
+    return draw
+
+
+def half_without_skill(shift: float, share: float) -> Shape:
+    """Rows by themselves; every other positive has a score as negatives have."""
+
+    def draw(rng: np.random.Generator, n: int) -> Rows:
+        labels = (rng.random(n) < share).astype(np.int64)
+        return rng.normal(size=n) + shift * labels * (rng.random(n) < 0.5), labels, np.arange(n)
+
+    return draw
+
+
+def exponential(mean: float, share: float) -> Shape:
+    """Rows by themselves, exponential in each class: of mean 1 the negatives."""
+
+    def draw(rng: np.random.Generator, n: int) -> Rows:
+        labels = (rng.random(n) < share).astype(np.int64)
+        return rng.exponential(size=n) * np.where(labels == 1, mean, 1.0), labels, np.arange(n)
+
+    return draw
+
+
 def clustered(shift: float, share: float, sizes: Sizes, common: float = 0.3) -> Shape:
     """Clusters of rows, whose scores share a part of their variance, and whose labels have a base rate of their own."""
 
@@ -147,7 +177,7 @@ def _read(path: Path) -> tuple[FloatArray, Int64Array]:
     return rows["score"].to_numpy().astype(np.float64), rows["label"].to_numpy().astype(np.int64)
 
 
-CELLS = {
+TUNED = {
     "rows: base rate .1, AUC .75": Cell(independent(0.95, 0.1), 2_000),
     "rows: base rate .5, AUC .95": Cell(independent(2.33, 0.5), 500),
     "rows: base rate .98, AUC .8": Cell(independent(1.19, 0.98), 4_000),
@@ -173,10 +203,30 @@ CELLS = {
     "400 clusters, Pareto 1.8, base rate .3": Cell(clustered(1.2, 0.3, pareto(1.8)), 400, 100, 1.0),
     **{
         f"2,000 rows of {name}": Cell(of_list(REAL / f"{name}.parquet"), 2_000, 100, score)
-        for name, score in _TENTHS.items()
+        for name, score in TENTHS.items()
         if (REAL / f"{name}.parquet").exists()
     },
 }
+# drawn for the first time when the rules of `streameval.metrics.intervals` stood
+FRESH = {
+    "rows: scores are probabilities, Beta(.5, 4.5)": Cell(of_probability(0.5, 4.5), 3_000, 100, 0.3),
+    "rows: half of positives without skill, base rate .08": Cell(half_without_skill(2.5, 0.08), 3_000, 100, 2.0),
+    "rows: exponential scores, base rate .3": Cell(exponential(3.0, 0.3), 1_000, 100, 3.0),
+    "rows: base rate .6, AUC .65": Cell(independent(0.545, 0.6), 400, 100, 0.5),
+    "rows: base rate .005, AUC .85": Cell(independent(1.466, 0.005), 30_000, 1_000, 2.5),
+    "rows: base rate .15, AUC .9": Cell(independent(1.81, 0.15), 700, 100, 1.0),
+    "rows: one score a unit, base rate .05": Cell(independent(1.5, 0.05, 1), 4_000),
+    "rows: narrow negatives, base rate .3": Cell(independent(0.8, 0.3, 0, 0.5), 1_500, 100, 1.0),
+    "rows: base rate .03, AUC .8": Cell(independent(1.19, 0.03), 10_000, 1_000, 2.0),
+    "150 clusters of 1 to 10, base rate .2": Cell(clustered(1.2, 0.2, even(10)), 150, 100, 1.0),
+    "300 clusters of 1 to 30, base rate .05": Cell(clustered(1.8, 0.05, even(30)), 300, 100, 2.0),
+    "1,000 clusters of 1 to 3, base rate .3": Cell(clustered(1.0, 0.3, even(3)), 1_000),
+    "250 clusters, lognormal 1, base rate .4": Cell(clustered(1.2, 0.4, lognormal(1.0)), 250, 100, 1.0),
+    "2,000 clusters, Pareto 2, base rate .1": Cell(clustered(1.5, 0.1, pareto(2.0)), 2_000, 100, 2.0),
+    "500 clusters alike within (.6), base rate .1": Cell(clustered(1.0, 0.1, even(8), 0.6), 500),
+    "60 clusters of 1 to 10, base rate .5": Cell(clustered(1.0, 0.5, even(10)), 60, 100, 0.5),
+}
+CELLS = {**TUNED, **FRESH}
 
 
 def population_of(size: float) -> int:
@@ -207,7 +257,7 @@ class Population:
         """Give a metric, of a share of the list where it has a cutoff, or of all items of a score or a better one."""
         places, totals = self.items.places, self.items.places.totals
         if metric in AT_SCORE:
-            last = int(np.count_nonzero(self.items.score >= score)) - 1
+            last = -1 - int(np.searchsorted(self.items.score[::-1], score))  # from best to worst
             above = int(self.items.found[last]), int(self.items.ranks[last])
             return AT_CUTOFF[metric.removesuffix("_at_score")]((*above, totals.positives, totals.n_items))[0]
         k = totals.positives if metric == "R" else round(share * totals.n_items)
@@ -223,7 +273,7 @@ def coverage(name: str, first: int, last: int) -> dict[str, list[int]]:
     """Draw the samples of a cell: how many have an interval of each metric, and how many of these hold the value."""
     cell, whole, counts = CELLS[name], Population.of(name), dict[str, list[int]]()
     for number in range(first, last):
-        rows = cell.draw(np.random.default_rng([number, 7]), cell.clusters)
+        rows = cell.draw(np.random.default_rng([number, 9]), cell.clusters)
         columns = ("cluster",) if rows[1].size > cell.clusters else ()
         for metric, found in intervals(summed(rows, cell.score), cell.k, columns).items():
             value = whole.value(metric, cell.k / rows[1].size, cell.score)

@@ -31,7 +31,7 @@ from benchmarks.sample_intervals import (
     summed,
 )
 from streameval.metrics.intervals import CONFIDENCE, Derived, SampledList, refusal, widening
-from streameval.metrics.paired_samples import PairedDifference, paired_difference
+from streameval.metrics.paired_samples import PairedDifference, classes_of, paired_difference
 from streameval.typing import FloatArray
 
 METRICS = ("AP", "AUC", "R", "precision", "recall", "f1", "precision_at_score", "f1_at_score", "mcc_at_score")
@@ -121,8 +121,9 @@ def difference(sides: Sequence[SampledList], metric: str, k: int) -> PairedDiffe
     a, b = (derived(side, metric, k) for side in sides)
     if a is None or b is None or refusal(a) or refusal(b):
         return None
-    gap, wider = a.influence - b.influence, widening(sides[0].influence.items)
-    found = paired_difference(a.value - b.value, gap, min(a.bins, b.bins), CONFIDENCE, wider=wider)
+    gap, rows = a.influence - b.influence, sides[0].influence
+    found = paired_difference(a.value - b.value, gap, min(a.bins, b.bins), CONFIDENCE, wider=widening(rows.items),
+                              classes=classes_of(metric, rows.items, rows.positives))  # fmt: skip
     return None if found.reason else found
 
 
@@ -131,7 +132,7 @@ def misses(name: str, first: int, last: int) -> dict[str, list[int]]:
     pair, whole = PAIRS[name], populations(name)
     counts = {metric: [0, 0, 0] for metric in METRICS}
     for number in range(first, last):
-        both = pair.rows(np.random.default_rng([number, 8]), pair.cell.clusters)
+        both = pair.rows(np.random.default_rng([number, 13]), pair.cell.clusters)
         sides = [summed(rows, pair.cell.score) for rows in both]
         share = pair.cell.k / both[0][1].size
         for metric, count in counts.items():

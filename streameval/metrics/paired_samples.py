@@ -7,7 +7,7 @@ moves both metrics up and down together cancels, and the lists themselves are no
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from streameval.metrics.incomplete_beta import incomplete_beta
 from streameval.metrics.intervals import as_columns, equal_bins, freedom_of, spread
-from streameval.typing import FloatArray
+from streameval.typing import BoolArray, FloatArray, Int64Array
 
 _ROUNDING = 1e-12
 
@@ -37,6 +37,10 @@ class Margin(NamedTuple):
 OF_BINS = Margin(20.0, 40.0, 1.3)
 OF_RANKINGS = Margin(10.0, 20.0, 1.2)
 _FEW = "the two differ in too few draws"
+_LEAST_OF_A_CLASS = 3.0  # of the draws in which the two differ: a rare class that fails may be missing from a sample
+# of one class, or of all rows alike
+_NOT_OF_BOTH = ("recall_at_score", "specificity_at_score", "false_positive_rate_at_score", "accuracy_at_score", "brier",
+                "log_loss")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,23 @@ class PairedDifference:
                           p_value=self.p_value)  # fmt: skip
 
 
+def classes_of(metric: str, items: Int64Array, positives: Int64Array) -> Mapping[str, BoolArray]:
+    """Say which bins have a draw of each class that a metric turns on; of none where it does not turn on both.
+
+    Args:
+        items, positives (int64 arrays, shape (BINS,)): Of each bin.
+    """
+    return {} if metric in _NOT_OF_BOTH else {"a positive": positives > 0, "a negative": items > positives}
+
+
 def paired_difference(
-    value: float, influence: FloatArray, bins: int, confidence: float, margin: Margin = OF_BINS, wider: float = 1.0
+    value: float,
+    influence: FloatArray,
+    bins: int,
+    confidence: float,
+    margin: Margin = OF_BINS,
+    wider: float = 1.0,
+    classes: Mapping[str, BoolArray] | None = None,
 ) -> PairedDifference:
     """Give the interval of a difference, and its p-value by Student's t.
 
@@ -69,6 +88,7 @@ def paired_difference(
         influence (float64 array): Of the first less that of the second, by bin or draw.
         bins: That have a draw which both metrics turn on.
         wider: How much wider the interval is to be than draws of equal size have it.
+        classes: See `classes_of`.
     """
     if not np.any(influence):
         return PairedDifference(value, 0.0, value, value, 1.0) if value == 0.0 else PairedDifference(value, reason=_FEW)
@@ -76,6 +96,10 @@ def paired_difference(
     error, reach = spread(influence, bins, confidence)
     if equal < margin.least or error <= _ROUNDING * abs(value):
         return PairedDifference(value, reason=_FEW)
+    squares = influence**2
+    for name, of_class in (classes or {}).items():
+        if equal * float(np.sum(squares[of_class]) / np.sum(squares)) < _LEAST_OF_A_CLASS:
+            return PairedDifference(value, reason=f"{_FEW} with {name}")
     wider *= margin.wider if equal < margin.sure else 1.0
     freedom = freedom_of(influence, bins)
     p_value = incomplete_beta(freedom / (freedom + (value / error / wider) ** 2), freedom / 2.0, 0.5)

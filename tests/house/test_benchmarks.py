@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from binomial import binomial_tail
-from places import HOME
+from places import HOME, SHARED
 from suite_cases import cases, examples, slow
 
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in (HOME / "benchmarks").glob("*.py")}
@@ -179,6 +179,31 @@ def test_the_command_prints_tables_and_keeps_figures(here, tmp_path, capsys, mon
     assert row["first"] > 0
     bench.__main__.main([*arguments, "--clean"])
     assert not (tmp_path / "d").exists()
+
+
+def test_a_bootstrap_and_delong_have_the_standard_errors_of_paired_samples(monkeypatch):
+    """300 replicates have a standard error of 4 % of theirs."""
+    power, pairs = bench.sample_power, bench.sample_pairs
+    monkeypatch.setattr(power, "_replicates", power._replicates.py_func)
+    both = power.Cell(500, 0.4, 0.05).draw(np.random.default_rng(4))
+    again, sides = power.bootstrap(both, 5, 300), [power.summed(rows) for rows in both]
+    for at, metric in enumerate(("AP", "AUC")):
+        found = pairs.difference(sides, metric, 100)
+        assert again[:, at].std() == pytest.approx(found.standard_error, rel=0.15)
+        assert abs(again[:, at].mean() - found.value) < 0.25 * found.standard_error
+    assert power.delong(both) == pytest.approx((found.value, found.standard_error), rel=0.02)
+
+
+@pytest.mark.skipif(not (SHARED / "data").exists(), reason="the real lists are not here")
+def test_intervals_of_samples_of_a_real_list():
+    """Eight samples of 2,000: each has an interval or a reason, and about nineteen in twenty intervals hold."""
+    found = bench.sample_real.counts("nyt10_reside", 0, 8)
+    assert {("average_precision", "positives"), ("mcc_at", "100"), ("f1_at_score", "")} <= found.keys()
+    for (metric, argument), of in found.items():
+        assert of.issued + of.reasons.total() == 8
+        assert of.issued == 0 or 0 < of.width / of.issued < 0.5
+        assert binomial_tail(of.issued, of.issued - of.holds, 0.05) > 1e-4, (metric, argument)
+    assert found["recall_at", "2000"].reasons == {"it is 0 or 1 in this sample": 8}
 
 
 def test_data_are_made_once_and_follow_the_rank(tmp_path):

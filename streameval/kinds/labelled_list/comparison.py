@@ -21,6 +21,8 @@ from streameval.kinds.side_by_side import SideBySide
 from streameval.metrics.intervals import claim_at, widening
 from streameval.metrics.paired_samples import PairedDifference, holm, paired_difference
 from streameval.metrics.sampled_rows import BINS_IN_USE, OF_NONE, column_of
+from streameval.metrics.paired_samples import PairedDifference, classes_of, holm, paired_difference
+from streameval.metrics.sampled_rows import BINS_IN_USE, column_of
 from streameval.study.results import SKETCH, Result
 from streameval.text import number_of
 
@@ -179,5 +181,6 @@ def _difference(name: tuple[str, str], a: _Sketched, b: _Sketched, confidence: f
         if not side.has(name):
             return PairedDifference(gap, reason=row["no_interval"] or "too few draws for a difference")
     bins = min(row[BINS_IN_USE] for row in rows)
-    wider = widening(a.sketch.column("items").to_numpy())
-    return paired_difference(gap, a.influence(name) - b.influence(name), bins, confidence, wider=wider)
+    items, positives = (a.sketch.column(column).to_numpy() for column in ("items", "positives"))
+    return paired_difference(gap, a.influence(name) - b.influence(name), bins, confidence, wider=widening(items),
+                             classes=classes_of(name[0], items, positives))  # fmt: skip

@@ -16,7 +16,7 @@ from streameval.counting.influence import SEED
 from streameval.kernels.influence import BINS
 from streameval.kinds.labelled_list.comparison import main_rows, raise_by_holm
 from streameval.kinds.labelled_list.comparison_page import verdict
-from streameval.metrics.paired_samples import holm, paired_difference
+from streameval.metrics.paired_samples import classes_of, holm, paired_difference
 from streameval.order.scan import key_hashes
 
 N = 4_000
@@ -188,6 +188,23 @@ def test_few_draws_that_decide_a_difference_leave_it_open():
     sums[:3] = 1.0, -0.5, 0.2
     assert paired_difference(0.1, sums, BINS, 0.95).reason == "the two differ in too few draws"
     assert paired_difference(0.1, np.zeros(BINS), BINS, 0.95).reason == "the two differ in too few draws"
+
+
+@pytest.mark.parametrize(
+    ("metric", "reason"),
+    [("roc_auc", " with a positive"), ("f1_at_score", " with a positive"), ("accuracy_at_score", None)],
+)
+def test_a_rare_class_in_which_the_two_hardly_differ_leaves_it_open(metric, reason):
+    """400 bins differ, and the 40 that have a positive by less: it would be a failure of none of them."""
+    rng, at = np.random.default_rng(1), np.arange(BINS)
+    positives, items = (at < 40).astype(np.int64), np.ones(BINS, np.int64) + (at < 40)
+    sums = rng.normal(size=BINS) * ((at < 40) * 0.1 + (at > BINS - 400)) * 1e-4
+    found = paired_difference(0.1, sums, BINS, 0.95, classes=classes_of(metric, items, positives))
+    assert found.reason == (reason and f"the two differ in too few draws{reason}")
+    swapped = paired_difference(0.1, sums, BINS, 0.95, classes=classes_of(metric, items, items - positives))
+    assert swapped.reason == (reason and "the two differ in too few draws with a negative")
+    evenly = paired_difference(0.1, rng.normal(size=BINS), BINS, 0.95, classes=classes_of(metric, items, positives))
+    assert evenly.reason is None
 
 
 def test_a_missing_file_is_made_by_exact_again(models, tmp_path):
