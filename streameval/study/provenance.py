@@ -10,7 +10,6 @@ from typing import Any
 
 from streameval.judges.options import JudgeValue
 from streameval.labelling.readers import IN_MEMORY
-from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.stage_text import stages_typed
 from streameval.methods.values import MethodValue
 from streameval.rows.options import RankingOptions
@@ -71,7 +70,6 @@ def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
         drawn = {"drawn": str(DrawValue.of(how))} if "drawn" in how else {}
         staged = {"stages": stages_typed(plan.parameters), "seed": plan.seed}
         return plan_command(plan, study, {**rest, **drawn, **staged}, "adopt")
-    from streameval.methods.values import MethodValue
 
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")

@@ -206,7 +206,7 @@ def test_null_is_an_answer_and_silence_is_none(study):
 @pytest.mark.parametrize(("given", "said"), [
     ({"command": "./nowhere.sh"}, "nowhere.sh: cannot be run"), ({"command": ""}, "command is empty"),
     ({"command": "'"}, "cannot be read"), ({"command": "x", "rate": 0}, "rate is 0"),
-    ({"command": "x", "answers": "a.csv"}, "not both"), ({}, "name files, or"),
+    ({"command": "x", "answers": "a.csv"}, "not both"), ({}, "name files or"),
     ({"command": "x", "price_per_label": -1}, "price_per_label is -1, not a price"),
 ])  # fmt: skip
 def test_a_command_that_cannot_be_is_refused(study, given, said):

@@ -201,7 +201,8 @@ def test_it_says_what_labels_of_what_changed_would_take(studies, capsys):
     good, noisy, _ = studies
     assert run(["compare", str(good), str(noisy)]) == 0
     said = re.search(
-        r"The difference in precision at ([\d,]+) is .* --for 'gain@(\d+) within ([\d.]+)%'", capsys.readouterr().out
+        r"on the difference in precision at ([\d,]+) take .* --for 'gain@(\d+) within ([\d.]+)%'",
+        capsys.readouterr().out,
     )
     assert said is not None
     rank, at = int(said[1].replace(",", "")), int(said[2])

@@ -19,10 +19,8 @@ from streameval.kinds.exact import ROWS
 from streameval.kinds.labelled_list.results import ListResult
 from streameval.kinds.side_by_side import SideBySide
 from streameval.metrics.intervals import claim_at, widening
-from streameval.metrics.paired_samples import PairedDifference, holm, paired_difference
-from streameval.metrics.sampled_rows import BINS_IN_USE, OF_NONE, column_of
 from streameval.metrics.paired_samples import PairedDifference, classes_of, holm, paired_difference
-from streameval.metrics.sampled_rows import BINS_IN_USE, column_of
+from streameval.metrics.sampled_rows import BINS_IN_USE, OF_NONE, column_of
 from streameval.study.results import SKETCH, Result
 from streameval.text import number_of
 

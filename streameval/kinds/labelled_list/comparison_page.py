@@ -94,15 +94,15 @@ def page(comparison: SamplesComparison) -> str:
     label = escape(f"Chart: paired differences of {title}. {meaning(comparison)}")
     picture = f"<div class='chart wide start' role='img' aria-label='{label}'>{drawn}</div>"
     rows = comparison.differences.to_pylist()
-    every = _table(comparison, rows)
-    reasons = [line for line in without_interval((_name(row), row) for row in main_rows(rows)) if line]
+    main, every = main_rows(rows), _table(comparison, rows)
+    reasons = [line for line in without_interval((_name(row), row) for row in main) if line]
     lead = [
         *(soft(f"{letter}: {folder}") for letter, folder in comparison.letters.items()),
         highlight(verdict(comparison)),
     ]
     return document(f"streameval: {title}", title, lead, [
         Section("Differences", f"{meaning(comparison)} {_ABOUT}", picture),
-        Section("Main metrics", table=_table(comparison, main_rows(rows)), kind=STACKED, label="Main metrics", remarks=reasons),
+        Section("Main metrics", table=_table(comparison, main), kind=STACKED, label="Main metrics", remarks=reasons),
         fold("All differences", table(every.head, every.cells(str), label="All differences")),
     ])  # fmt: skip
 

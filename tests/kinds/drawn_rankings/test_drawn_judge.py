@@ -271,7 +271,7 @@ def test_words_and_numbers_are_the_same_judge(home):
     [("--judge lmm", "no column 'lmm'"), ("--judge gaps", "1 row without an answer in judge column 'gaps'"),
      ("--judge over", ", row 5 (from 0): judge column 'over' has 1.5."),
      ("--judge word", ", row 0 (from 0): judge column 'word' has 'maybe'."),
-     ("--judge llm(0.5)", "--judge 'llm(0.5)' has thresholds, and here its values count as they are. Hint: leave"),
+     ("--judge llm(0.5)", "--judge 'llm(0.5)' has parameters, and here its values count as they are. Hint: name"),
      ("--stages 3 --by query", "does not go with --by, --stages. Hint: leave"),
      ("--stages 2", "does not go with --stages. Hint: leave it out: it is for a study of a curve")],
 )  # fmt: skip

@@ -111,7 +111,7 @@ def test_several_are_compared_in_pairs_with_p_values_that_hold_together(models, 
     for row in facts["differences"]:
         above = row["first"] if row["difference"] > 0 else row["second"]
         assert row["higher"] == (above if row["p_holm"] is not None and row["p_holm"] < 0.05 else None)
-    assert {row["higher"] for row in main} - {None} == set(re.findall(r"(\w) is above", facts["verdict"]))
+    assert {row["higher"] for row in main} - {None} == set(re.findall(r"(\w) is higher than", facts["verdict"]))
     assert facts["results"] == dict(zip("abc", map(str, models), strict=True))
     stored = pq.read_table(tmp_path / "out" / "differences.parquet")
     assert stored.to_pylist() == facts["differences"]

@@ -137,5 +137,7 @@ def test_cost_says_in_a_sentence_what_has_no_number(capsys):
 @pytest.mark.parametrize(("expect", "said"), [("0.7", "takes about"), ("0.4", "takes up to about")])
 def test_a_curve_is_said_to_take_so_many_at_most_where_the_answer_is_no(home, capsys, expect, said):
     assert run([*PLAN, "--for", f"{GATE} expect {expect}"]) == 0
-    whole = re.compile(r"A curve of the whole list, .* rank, (.*) [\d,]+ labels if precision there is (.*)\.")
+    whole = re.compile(
+        r"A curve of the whole list (.*) [\d,]+ labels for bounds as narrow at that rank, if precision there is (.*)\."
+    )
     assert whole.findall(capsys.readouterr().out) == [(said, expect)]
