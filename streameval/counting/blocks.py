@@ -64,6 +64,8 @@ def sum_block(held: Block[BitRows], cutoffs: Int64Array) -> tuple[BlockSums, UIn
     rows = join(held.pieces)
     summed = sum_bits(rows.before, rows.size, (rows.labels, rows.repeats), cutoffs)
     summed = with_influence(summed, rows.before, rows.bins, cutoffs, rows.above)
+    if summed.influence is not None:
+        summed.influence.hashes = rows.hashes
     summed.score_losses = rows.losses
     return summed, None if rows.repeats is None else rows.keys
 

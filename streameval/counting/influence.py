@@ -15,15 +15,15 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels import influence as kernels
-from streameval.kernels.influence import BINS, EACH, EACH_SQUARE, INVERSE, LOCAL, LOCAL_SQUARE
-from streameval.kernels.jit import small
+from streameval.kernels.influence import BINS, EACH, EACH_SQUARE, HASHES, INVERSE, LOCAL, LOCAL_SQUARE
+from streameval.kernels.jit import read_only, small
 from streameval.kernels.order import add_words
 from streameval.kernels.sorted_sets import unique
 from streameval.order.item_keys import first_missing, refuse_inexact
 from streameval.order.scan import key_hashes
 from streameval.scans.units import Unit
 from streameval.text import number_of, row_of
-from streameval.typing import FloatArray, Int64Array, UInt16Array, UInt64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt16Array, UInt64Array
 
 SEED = np.uint64(0x9E6C63D0876A9A35)
 """Of the hash: another than that by which ties are broken and samples are drawn, which bins must not depend on."""
@@ -41,49 +41,81 @@ class Clusters:
     Attributes:
         at: Scores as they were asked for.
         scores: Their order keys: the items of each, or of a better score, are counted by bin.
+        key: Columns that tell the rows of a cluster apart, if any do.
     """
 
     columns: tuple[str, ...] = ()
     at: tuple[str, ...] = ()
     scores: tuple[int, ...] = ()
+    key: tuple[str, ...] = ()
 
     @property
     def each(self) -> str:
         """Name one of what was drawn."""
         return f"each {' and '.join(self.columns)}" if self.columns else "each row"
 
-    def bins(self, unit: Unit, read: pa.Table | None) -> UInt16Array:
+    @property
+    def read(self) -> list[str]:
+        """Name the columns that are read."""
+        return list(dict.fromkeys([*self.columns, *self.key]))
+
+    def bins(self, unit: Unit, read: pa.Table | None, labels: UInt8Array) -> tuple[UInt16Array, UInt64Array]:
         """Put the rows of a unit into bins; an `InputError` names the place where a key is missing.
 
         Args:
             read: Columns of the unit; None where there are none to read.
+            labels (uint8 array, shape (rows,)): 0 or 1.
+
+        Returns:
+            uint16 array, shape (rows,): Bins.
+            uint64 array, shape (BINS, HASHES): Sums of hashes, by which other rows or labels are told apart.
         """
-        if read is None or not self.columns:
-            bins, first = np.empty(unit.rows, np.uint16), unit.first_position
-            for at in range(0, unit.rows, _STRETCH):
-                size = min(_STRETCH, unit.rows - at)
-                bins[at : at + size] = bins_of(np.arange(first + at, first + at + size, dtype=np.uint64))
-            return bins
+        sums = np.zeros((BINS, HASHES), np.uint64)
+        if read is not None:
+            hashes = self._hashes(unit, read.select(self.read))
+            bins = bins_of(hashes)
+            if self.key:
+                with small(unit.rows):
+                    add_words(hashes, key_hashes(read.select(list(self.key)), ~SEED))
+            _add_hashes(hashes, bins, labels, sums)
+            return bins, sums
+        bins = np.empty(unit.rows, np.uint16)
+        for at in range(0, unit.rows, _STRETCH):
+            rows = slice(at, min(at + _STRETCH, unit.rows))
+            hashes = hashes_of(np.arange(rows.start, rows.stop, dtype=np.uint64) + np.uint64(unit.first_position))
+            bins[rows] = bins_of(hashes)
+            _add_hashes(hashes, bins[rows], labels[rows], sums)
+        return bins, sums
+
+    def _hashes(self, unit: Unit, read: pa.Table) -> UInt64Array:
+        """Hash the cluster of each row."""
+        refuse_inexact(read, unit.place)
+        if not self.columns:
+            return hashes_of(np.arange(unit.rows, dtype=np.uint64) + np.uint64(unit.first_position))
         keys = read.select(list(self.columns))
         if gone := first_missing(keys):
             name, row, count = gone
             raise InputError(f"{row_of(unit.place, row)}: {number_of(count, 'row')} without {name}, what was drawn",
                              "give every row a key; rows of which nothing is known get one each")  # fmt: skip
-        refuse_inexact(keys, unit.place)
-        return _bins(key_hashes(keys, SEED))
+        return key_hashes(keys, SEED)
 
 
-def bins_of(numbers: UInt64Array) -> UInt16Array:
-    """Put what whole numbers tell apart into bins."""
+def hashes_of(numbers: UInt64Array) -> UInt64Array:
+    """Hash what whole numbers tell apart."""
     hashes = np.full(numbers.size, SEED)
     with small(numbers.size):
         add_words(hashes, numbers)
-    return _bins(hashes)
+    return hashes
 
 
-def _bins(hashes: UInt64Array) -> UInt16Array:
-    np.right_shift(hashes, _SHIFT, out=hashes)
-    return hashes.astype(np.uint16)
+def bins_of(hashes: UInt64Array) -> UInt16Array:
+    """Put what has a hash into its bin."""
+    return (hashes >> _SHIFT).astype(np.uint16)
+
+
+def _add_hashes(hashes: UInt64Array, bins: UInt16Array, labels: UInt8Array, sums: UInt64Array) -> None:
+    with small(kernels.HASH_STEPS * hashes.size):
+        kernels.add_hashes(hashes, bins, read_only(labels), sums)
 
 
 def by_bin(bins: UInt16Array, labels: np.ndarray) -> Int64Array:
@@ -110,6 +142,8 @@ class BlockInfluence:
             group, which may go on.
         tops (list of int64 arrays, shape (2, BINS)): The same of the block's rows up to each cutoff in it.
         above (int64 array, shape (scores, 2, BINS)): The same of its rows of each score or a better one.
+        hashes (uint64 array, shape (BINS, HASHES), or None): Sums of hashes of units that begin in the block; None
+            where they are summed before rows are ordered.
     """
 
     whole: Int64Array
@@ -119,6 +153,7 @@ class BlockInfluence:
     rest: Int64Array
     tops: list[Int64Array]
     above: Int64Array
+    hashes: UInt64Array | None = None
 
     @property
     def rows(self) -> Int64Array:
@@ -171,6 +206,7 @@ class Influence:
         tops (mapping of int to int64 array of shape (2, BINS)): Items, and positives, of the first k, by k: powers of
             ten, P and N.
         above (int64 array, shape (scores, 2, BINS)): The same of the items of each score or a better one.
+        hashes (uint64 array, shape (BINS, HASHES)): Sums, modulo 2⁶⁴, of hashes of the items, and of the positives.
     """
 
     items: Int64Array
@@ -182,6 +218,7 @@ class Influence:
     square: float
     tops: dict[int, Int64Array] = field(repr=False)
     above: Int64Array = field(repr=False)
+    hashes: UInt64Array = field(repr=False)
 
     def with_top(self, k: int, counts: Int64Array) -> Influence:
         """Give the same with counts of the first k items by bin."""
@@ -197,6 +234,7 @@ class InfluenceSums:
         self._inverse, self._square = 0.0, 0.0
         self._rows, self._tops = np.zeros((2, BINS), np.int64), dict[int, Int64Array]()
         self._above: Int64Array | None = None
+        self._hashes = np.zeros((BINS, HASHES), np.uint64)
 
     def add_rows(self, part: BlockInfluence) -> None:
         """Count the rows of the next block, wherever their groups began."""
@@ -204,6 +242,8 @@ class InfluenceSums:
             self._tops[next(self._cutoffs)] = self._rows + top
         self._rows += part.rows
         self._above = part.above if self._above is None else self._above + part.above
+        if part.hashes is not None:
+            self._hashes += part.hashes
 
     def add_groups(self, part: BlockInfluence, before: tuple[int, int], last: tuple[int, int, int, int]) -> None:
         """Add the groups that begin in a block, which have all ended.
@@ -239,6 +279,5 @@ class InfluenceSums:
         """Give the sums of all blocks."""
         items, positives, losses, wins = self._whole
         above = np.zeros((0, 2, BINS), np.int64) if self._above is None else self._above
-        return Influence(
-            items, positives, losses, wins, self._precision, self._inverse, self._square, self._tops, above
-        )
+        return Influence(items, positives, losses, wins, self._precision, self._inverse, self._square, self._tops,
+                         above, self._hashes)  # fmt: skip

@@ -5,9 +5,10 @@ Memory is that of the few units being decoded, whatever the length of the list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,7 @@ from streameval.typing import AnyArray, UInt8Array, UInt16Array, UInt64Array
 
 PLAIN = LabelMeaning()
 _NONE = np.empty(0, np.uint64)
+_NO_SAMPLE = (None, None)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class RowRange:
         keys (uint64 array, shape (n,), or None): Order keys of the scores; None where the stored order is all there is.
         previous: Key of the row before.
         bins (uint16 array, shape (n,), or None): Of their clusters, where the list is a sample.
+        hashes (uint64 array, shape (BINS, HASHES), or None): Their sums of hashes (`streameval.counting.influence`).
     """
 
     before: int
@@ -47,6 +50,15 @@ class RowRange:
     keys: UInt64Array | None = None
     previous: int | None = None
     bins: UInt16Array | None = None
+    hashes: UInt64Array | None = None
+
+
+class WithHashes(Protocol):
+    """Rows of a sample, or None where their sums of hashes are with others."""
+
+    @property
+    def hashes(self) -> UInt64Array | None:
+        """Give the sums by bin."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +89,7 @@ class LabelledRows:
     def scanned(self) -> list[str]:
         """Columns that are read of each unit."""
         labels = [self.label] if self.joined_labels is None else []
-        keys = () if self.clusters is None else self.clusters.columns
+        keys = () if self.clusters is None else self.clusters.read
         return list(dict.fromkeys([*labels, *([] if self.score is None else [self.score]), *keys]))
 
     def for_worker(self, units: Sequence[Unit]) -> LabelledRows:
@@ -89,21 +101,25 @@ class LabelledRows:
         small = unit.rows < row_groups.DIRECT_ROWS and self.joined_labels is None
         if small and self.order is not None and self.score is not None:
             columns = unit.read(self.scanned)  # at once: of a small file, to open it takes longer than its columns
-            bins = None if self.clusters is None else self.clusters.bins(unit, columns)
             labels = _labels(columns.column(self.label), self.label, unit, self.meaning)
+            of_sample = _NO_SAMPLE if self.clusters is None else self.clusters.bins(unit, columns, labels)
             keys = self.order.keys(columns.column(self.score))
             self.check(unit, keys)
-            return RowRange(unit.first_position, labels, keys.key, bins=bins)
-        keys_of_all = None if self.order is None else self.keys(unit)
-        return RowRange(unit.first_position, self.labels(unit), keys_of_all, bins=self.bins([unit]))
+            return RowRange(unit.first_position, labels, keys.key, None, *of_sample)
+        keys_of_all, labels = None if self.order is None else self.keys(unit), self.labels(unit)
+        return RowRange(unit.first_position, labels, keys_of_all, None, *self.bins([unit], labels))
 
-    def bins(self, units: Sequence[Unit]) -> UInt16Array | None:
-        """Put the rows of units into the bins of their clusters; None where the list is no sample."""
+    def bins(self, units: Sequence[Unit], labels: UInt8Array) -> tuple[UInt16Array, UInt64Array] | tuple[None, None]:
+        """Give what `Clusters.bins` does of consecutive units; None where the list is no sample."""
         if self.clusters is None:
-            return None
-        columns = list(self.clusters.columns)
-        bins = [self.clusters.bins(unit, unit.read(columns) if columns else None) for unit in units]
-        return bins[0] if len(bins) == 1 else np.concatenate(bins)
+            return _NO_SAMPLE
+        columns, rows, bins, sums = self.clusters.read, 0, list[UInt16Array](), list[UInt64Array]()
+        for unit in units:
+            of_unit = self.clusters.bins(unit, unit.read(columns) if columns else None, labels[rows : rows + unit.rows])
+            rows += unit.rows
+            bins.append(of_unit[0])
+            sums.append(of_unit[1])
+        return (bins[0], sums[0]) if len(bins) == 1 else (np.concatenate(bins), np.sum(sums, axis=0))
 
     def words(self, unit: Unit) -> AnyArray:
         """Do as `keys` does; of plain 32-bit scores the upper halves of keys, gone when the thread reads others."""
@@ -119,7 +135,7 @@ class LabelledRows:
     def labels(self, unit: Unit) -> UInt8Array:
         """Decode the labels of one unit."""
         words, values = self._read_stored([unit])
-        return values if words is None else np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
+        return values if words is None else unpack(words, unit.rows)
 
     def label_bits(self, units: Sequence[Unit]) -> list[UInt64Array]:
         """Decode the labels of units as bits (`streameval.kernels.bits`): of several of a file together, or of each."""
@@ -213,8 +229,14 @@ def join(parts: list[RowRange]) -> RowRange:
     keys = [part.keys for part in parts if part.keys is not None]
     labels = np.concatenate([part.labels for part in parts])
     bins = [part.bins for part in parts if part.bins is not None]
-    all_bins = np.concatenate(bins) if bins else None
-    return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None, bins=all_bins)
+    of_sample = (np.concatenate(bins), summed_hashes(parts)) if bins else _NO_SAMPLE
+    return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None, None, *of_sample)
+
+
+def summed_hashes(parts: Iterable[WithHashes]) -> UInt64Array | None:
+    """Merge the sums of hashes of those that have any; None without any."""
+    there = [part.hashes for part in parts if part.hashes is not None]
+    return np.sum(there, axis=0) if there else None
 
 
 def pack(labels: UInt8Array) -> UInt64Array:
@@ -223,6 +245,11 @@ def pack(labels: UInt8Array) -> UInt64Array:
     bits = np.packbits(labels, bitorder="little")
     words.view(np.uint8)[: bits.size] = bits
     return words
+
+
+def unpack(words: UInt64Array, count: int) -> UInt8Array:
+    """Bits as bytes of 0 and 1."""
+    return np.unpackbits(words.view(np.uint8), count=count, bitorder="little")
 
 
 def bitmap(column: pa.ChunkedArray) -> UInt64Array:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.bits import WORD
-from streameval.kernels.jit import vector_kernel
-from streameval.typing import FloatArray, Int64Array, UInt16Array, UInt64Array
+from streameval.kernels.jit import kernel, vector_kernel
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt16Array, UInt64Array
 
 BINS = 4_096
 # whole numbers of a bin
@@ -28,7 +28,10 @@ REALS = 2
 # sums over the groups of a block: A; B with positives counted in the block; and what each positive before adds to it
 INVERSE, LOCAL_SQUARE, EACH_SQUARE = range(3)
 SUMS = 3
+# sums of hashes of a bin: of its rows, and of its positive rows
+HASHES = 2
 STEPS = 4  # of plain Python, an item; see `jit.small`
+HASH_STEPS = 2
 _ONE = np.uint64(1)
 
 
@@ -89,3 +92,18 @@ def add_influence(
         positives += p
         begin = end
     sums[INVERSE], sums[LOCAL_SQUARE], sums[EACH_SQUARE] = inverse, local_square, each_square
+
+
+@kernel
+def add_hashes(hashes: UInt64Array, bins: UInt16Array, labels: UInt8Array, sums: UInt64Array) -> None:
+    """Add the hash of each row to the sums of its bin, modulo 2⁶⁴.
+
+    Args:
+        hashes (uint64 array, shape (rows,)), bins (uint16 array, shape (rows,)): Of each row.
+        labels (uint8 array, shape (rows,)): 0 or 1.
+        sums (uint64 array, shape (BINS, HASHES)): Of all rows, and of positive ones.
+    """
+    for i in range(hashes.size):
+        at = bins[i]
+        sums[at, 0] += hashes[i]
+        sums[at, 1] += hashes[i] * np.uint64(labels[i])

@@ -20,7 +20,7 @@ from streameval.kinds.labelled_list.results import ListResult
 from streameval.kinds.side_by_side import SideBySide
 from streameval.metrics.intervals import claim_at, widening
 from streameval.metrics.paired_samples import PairedDifference, holm, paired_difference
-from streameval.metrics.sampled_rows import BINS_IN_USE, column_of
+from streameval.metrics.sampled_rows import BINS_IN_USE, HASHES, column_of
 from streameval.study.results import SKETCH, Result
 from streameval.text import number_of
 
@@ -31,7 +31,12 @@ _DIFFERENCES = pa.schema(
     + [(name, pa.string()) for name in ("higher", "no_interval")]
 )  # fmt: skip
 _SAME_ITEMS = "evaluate each on the same items; --sample-of names the key of what was drawn in all of them"
+_SAME_LABELS = "label both by the same judgements"
 _ANOTHER_ORDER = "is one stored in another order? Then draw by a key: --sample-of COLUMN"
+
+
+# what is compared by counts and hashes: its column, what it counts, and what to do where these differ
+_COMPARED = (("items", "items", "rows", _SAME_ITEMS), ("labels", "positives", "positive rows", _SAME_LABELS))
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +51,7 @@ class SamplesComparison(SideBySide):
             pair ("a", "b" …), their values, `difference` (first − second), its `standard_error`, `low` and `high`,
             `p_value`, the same raised by Holm's rule over the pairs of a metric (`p_holm`), `higher` where that is
             below 1 − confidence, and `no_interval`: why there is none.
+        unchecked: What could not be checked of the items and labels, in a sentence; empty where all could.
     """
 
     kind: ClassVar[str] = "labelled_list"
@@ -54,6 +60,7 @@ class SamplesComparison(SideBySide):
     drawn: str
     confidence: float
     differences: pa.Table = field(repr=False)
+    unchecked: str = ""
 
     @property
     def claim(self) -> str:
@@ -95,7 +102,7 @@ def compared_samples(paths: Sequence[Path], results: Sequence[ListResult], confi
     of = results[0].summary["sample"]["of"]
     drawn = Clusters(() if of == ROWS else tuple(of)).each
     table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
-    return SamplesComparison([str(path) for path in paths], drawn, confidence, table)
+    return SamplesComparison([str(path) for path in paths], drawn, confidence, table, _unchecked(paths, results))
 
 
 @dataclass(frozen=True)
@@ -124,13 +131,51 @@ def _refuse_other_draws(a: Path, first: ListResult, b: Path, second: ListResult)
         if samples[0][what] != samples[1][what]:
             raise InputError(f"{a} and {b} are not of the same draws: --sample-of {_told(samples[0][what])} and "
                              f"{_told(samples[1][what])}", _SAME_ITEMS)  # fmt: skip
-    for what, meant in (("items", "rows"), ("positives", "positive rows")):
-        counts = [result.tables[SKETCH].column(what).to_numpy() for result in (first, second)]
+    tables = first.tables[SKETCH], second.tables[SKETCH]
+    hashed = _has_hashes(first) and _has_hashes(second) and _key_of(first) == _key_of(second)
+    by_place = samples[0]["of"] == ROWS
+    for (what, column, meant, hint), hashes in zip(_COMPARED, HASHES, strict=True):
+        hint = _ANOTHER_ORDER if by_place else hint
+        counts = [table.column(column).to_numpy() for table in tables]
         if other := int(np.sum(counts[0] != counts[1])):
             sums = " and ".join(f"{int(count.sum()):,}" for count in counts)
-            raise InputError(f"{a} and {b} are not of the same {'items' if what == 'items' else 'labels'}: {sums} "
-                             f"{meant}, which differ in {number_of(other, 'bin')} of {counts[0].size:,}",
-                             _ANOTHER_ORDER if samples[0]["of"] == ROWS else _SAME_ITEMS)  # fmt: skip
+            raise InputError(f"{a} and {b} are not of the same {what}: {sums} {meant}, which differ in "
+                             f"{number_of(other, 'bin')} of {counts[0].size:,}", hint)  # fmt: skip
+        if hashed and (other := _differing(tables, hashes)):
+            raise InputError(f"{a} and {b} are not of the same {what}: as many {meant}, but others, in "
+                             f"{number_of(other, 'bin')} of {counts[0].size:,}", hint)  # fmt: skip
+
+
+def _differing(tables: Sequence[pa.Table], column: str) -> int:
+    """Count the bins in which a column of two tables differs."""
+    first, second = (table.column(column).to_numpy() for table in tables)
+    return int(np.sum(first != second))
+
+
+def _has_hashes(result: ListResult) -> bool:
+    return set(HASHES) <= set(result.tables[SKETCH].column_names)
+
+
+def _key_of(result: ListResult) -> tuple[str, ...]:
+    """Name the columns that tell the rows of a draw apart."""
+    return tuple(result.summary["ranking"].get("key", ()))
+
+
+def _unchecked(paths: Sequence[Path], results: Sequence[ListResult]) -> str:
+    """Say what could not be checked of items and labels of results that are compared; empty where all could."""
+    if old := [str(path) for path, result in zip(paths, results, strict=True) if not _has_hashes(result)]:
+        have = "has" if len(old) == 1 else "have"
+        return (f"Of items and labels only counts by bin were compared: {' and '.join(old)} {have} no hash sums "
+                "(exact makes them now).")  # fmt: skip
+    if len(keys := {_key_of(result): None for result in results}) > 1:
+        named = " and ".join(f"--key {','.join(key)}" if key else "no --key" for key in keys)
+        return f"Of items and labels only counts by bin were compared: results were made with {named}."
+    of = results[0].summary["sample"]["of"]
+    if any(keys):
+        return ""
+    if of == ROWS:
+        return "Rows were told apart by their place: labels agree at every place, and items were not compared (--key)."
+    return f"Rows of one {' and '.join(of)} were not told apart (--key)."
 
 
 def _told(value: object) -> str:
