@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
 from string import ascii_lowercase
@@ -15,12 +16,16 @@ import pyarrow as pa
 
 from streameval.counting.influence import Clusters
 from streameval.errors import InputError
+from streameval.kinds.curve.comparison import subtract
 from streameval.kinds.exact import ROWS
 from streameval.kinds.labelled_list.results import ListResult
+from streameval.kinds.results import HeldAgainst, StudyResult
 from streameval.kinds.side_by_side import SideBySide
-from streameval.metrics.intervals import claim_at, widening
-from streameval.metrics.paired_samples import PairedDifference, holm, paired_difference
+from streameval.metrics.intervals import CONFIDENCE, claim_at, widening
+from streameval.metrics.paired_samples import PairedDifference, difference_decides, holm, paired_difference
 from streameval.metrics.sampled_rows import BINS_IN_USE, HASHES, column_of
+from streameval.questions import Against, Condition, Question
+from streameval.questions.printed import measure_of
 from streameval.study.results import SKETCH, Result
 from streameval.text import number_of
 
@@ -37,6 +42,9 @@ _ANOTHER_ORDER = "is one stored in another order? Then draw by a key: --sample-o
 
 # what is compared by counts and hashes: its column, what it counts, and what to do where these differ
 _COMPARED = (("items", "items", "rows", _SAME_ITEMS), ("labels", "positives", "positive rows", _SAME_LABELS))
+# what a difference of lists that are no samples says
+_OF_LISTS = ("exact, of these lists and not of what they were drawn from",
+             ("A difference is exact of these lists, and not of what they were drawn from.",))  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,10 +107,48 @@ def compared_samples(paths: Sequence[Path], results: Sequence[ListResult], confi
         _refuse_other_draws(paths[0], results[0], path, result)
     sides = {letter: _Sketched.of(result) for letter, result in zip(ascii_lowercase, results, strict=False)}
     rows = [row for name in sides["a"].rows for row in _of_metric(name, sides, confidence)]
-    of = results[0].summary["sample"]["of"]
-    drawn = Clusters(() if of == ROWS else tuple(of)).each
     table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
-    return SamplesComparison([str(path) for path in paths], drawn, confidence, table, _unchecked(paths, results))
+    folders = [str(path) for path in paths]
+    return SamplesComparison(folders, _drawn(results[0]), confidence, table, _unchecked(paths, results))
+
+
+def held_against(question: Question, paths: Sequence[Path], results: Sequence[StudyResult]) -> HeldAgainst:
+    """Hold a metric of a list against that of another one, exactly; of samples by the interval of their difference.
+
+    Raises:
+        InputError: One list is no exact result, or is a sample and the other is none, or samples are not of the same
+            draws.
+    """
+    demand, (result, other) = question.demand, results
+    if not (isinstance(demand, Against) and isinstance(result, ListResult) and isinstance(other, ListResult)):
+        raise InputError(f"{question}: a list whose every item has a label is held against another such list",
+                         "`compare` has the difference of others")  # fmt: skip
+    refuse_without_sums(paths, results)
+    mine, theirs = (each.bounds(question.measure) for each in results)
+    margin = float(demand.margin)
+    moved = [side + margin for side in (theirs.upper, theirs.lower)]
+    lower, upper = subtract([mine.lower, mine.upper], moved).tolist()
+    if not is_sample(result):
+        outcome = Condition(demand.operator, Decimal(0)).outcome(lower, upper)
+        return HeldAgainst(lower + margin, upper + margin, math.nan, math.nan, outcome, *_OF_LISTS)
+    _refuse_other_draws(paths[0], result, paths[1], other)
+    gap = _interval_of(question, _Sketched.of(result), _Sketched.of(other))
+    claim = f"{claim_at()}: {_drawn(result)}"
+    sentences = difference_decides(claim), _unchecked(paths, [result, other])
+    return HeldAgainst.of_samples(question, (lower + margin, upper + margin), (gap.low, gap.high), claim, sentences,
+                                  gap.reason)  # fmt: skip
+
+
+def _interval_of(question: Question, first: _Sketched, second: _Sketched) -> PairedDifference:
+    names = [name for name in first.rows if measure_of(*name) == str(question.measure)]
+    if not names or names[0] not in second.rows:
+        return PairedDifference(math.nan, reason="no sums were kept of it")
+    return _difference(names[0], first, second, CONFIDENCE)
+
+
+def _drawn(result: ListResult) -> str:
+    of = result.summary["sample"]["of"]
+    return Clusters(() if of == ROWS else tuple(of)).each
 
 
 @dataclass(frozen=True)
