@@ -23,7 +23,7 @@ from benchmarks.readme import markdown, write_section
 from streameval.counting.block_groups import TiedRows
 from streameval.counting.block_sums import before_each
 from streameval.counting.blocks import sum_range
-from streameval.counting.influence import Clusters, bins_of, by_bin
+from streameval.counting.influence import Clusters, bins_of, by_bin, hashes_of
 from streameval.counting.labelled_rows import RowRange
 from streameval.counting.lookups import Places
 from streameval.counting.totals import fold
@@ -67,7 +67,7 @@ def summed(rows: Rows, score: float = 1.5) -> SampledList:
     order = np.argsort(-scores, kind="stable")
     scores, labels = scores[order], labels[order]
     keys = np.cumsum(np.append(0, scores[1:] != scores[:-1])).astype(np.uint64)
-    bins = bins_of(clusters[order].astype(np.uint64))
+    bins = bins_of(hashes_of(clusters[order].astype(np.uint64)))
     wanted, above = cutoffs(labels.size), max(1, int(np.count_nonzero(scores >= score)))
     rows_in_order = RowRange(0, labels.astype(np.uint8), keys, bins=bins)
     part, _ = sum_range(rows_in_order, wanted, [int(keys[above - 1])])

@@ -11,13 +11,14 @@ may be probabilities say against labels.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from streameval.counting.calibration import ScoreLosses
 from streameval.counting.lookups import Kept, ReadGroups
 from streameval.counting.totals import Totals
+from streameval.typing import UInt64Array
 
 
 @dataclass(frozen=True)
@@ -44,3 +45,9 @@ class Summed:
     kept: Kept | None = field(default=None, repr=False)
     threads: int = 1
     score_losses: ScoreLosses | None = field(default=None, repr=False)
+
+    def with_hashes(self, hashes: UInt64Array) -> Summed:
+        """Give the same of a sample whose rows' hashes were summed before they were ordered."""
+        if (influence := self.totals.influence) is None:
+            return self
+        return replace(self, totals=replace(self.totals, influence=replace(influence, hashes=hashes)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.calibration import ScoreLosses, losses_of_keys, losses_of_values, summed_losses
-from streameval.counting.labelled_rows import LabelledRows, joined_bins
+from streameval.counting.labelled_rows import LabelledRows, joined_bins, summed_hashes, unpack
 from streameval.errors import InputError
 from streameval.kernels.bits import WORD, copy_bits
 from streameval.kernels.bits import repeats as set_repeats
@@ -36,6 +36,7 @@ class BitRows:
             from ranks.
         above: How many of the rows have each score that is wanted of a sample, or a better one.
         losses: Of the unit whose first row is among them (`streameval.counting.calibration`).
+        hashes (uint64 array, shape (BINS, HASHES), or None): Of the same unit, its sums of hashes.
     """
 
     before: int
@@ -49,6 +50,7 @@ class BitRows:
     bins: UInt16Array | None = None
     above: tuple[int, ...] = ()
     losses: ScoreLosses | None = None
+    hashes: UInt64Array | None = None
 
     def cut(self, first: int, last: int) -> BitRows:
         """Some of the rows; nothing is copied."""
@@ -59,8 +61,9 @@ class BitRows:
         labels, at = self.labels, self.first + first
         bins = None if self.bins is None else self.bins[first:last]
         above = tuple(min(max(0, count - first), last - first) for count in self.above)
-        place, losses = self.before + first, None if first else self.losses
-        return BitRows(place, last - first, labels, self.repeats, at, ranks, keys, self.ends, bins, above, losses)
+        of_unit = (None, None) if first else (self.losses, self.hashes)
+        return BitRows(self.before + first, last - first, labels, self.repeats, at, ranks, keys, self.ends, bins,
+                       above, *of_unit)  # fmt: skip
 
 
 def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) -> Iterator[BitRows]:
@@ -81,16 +84,16 @@ def read_bits(rows: LabelledRows, units: Sequence[Unit], cutoffs: Int64Array) ->
         sizes = [unit.rows for unit in of_file] if len(bits) > 1 else [sum(unit.rows for unit in of_file)]
         for size, unit, words in zip(sizes, of_file, bits, strict=False):
             held = of_file if len(bits) == 1 else [unit]
-            bins = joined_bins([rows.bins(part) for part in held]) if rows.has_bins else None
-            yield BitRows(unit.first_position, size, words, bins=bins)
+            bins, hashes = rows.bins(held, unpack(words, size)) if rows.has_bins else (None, None)
+            yield BitRows(unit.first_position, size, words, bins=bins, hashes=hashes)
 
 
 def _with_scores(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
     bits = BitRows(unit.first_position, unit.rows, rows.label_bits([unit])[0])
     if rows.order is None or rows.score is None:
         return bits
-    bins = rows.bins(unit)  # before scores come into the thread's own room
-    labels = np.unpackbits(bits.labels.view(np.uint8), count=unit.rows, bitorder="little")
+    labels = unpack(bits.labels, unit.rows)
+    bins, hashes = rows.bins([unit], labels)  # before scores come into the thread's own room
     first, last = np.searchsorted(cutoffs, [bits.before, bits.before + unit.rows], side="right")
     ranks, tied = cutoffs[first:last], np.zeros(unit.rows // 64 + 2, np.uint64)
     places = np.concatenate([ranks - bits.before - 1, [0, unit.rows - 1]])
@@ -106,7 +109,8 @@ def _with_scores(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows
         keys, losses = every[places], losses_of_keys(rows.order, every, labels, bins)
     ends = int(keys[-2]), int(keys[-1])
     above = () if rows.clusters is None else tuple(_count_above(rows, unit, ends, key) for key in rows.clusters.scores)
-    return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=ends, bins=bins, above=above, losses=losses)
+    return replace(bits, repeats=tied, ranks=ranks, keys=keys[:-2], ends=ends, bins=bins, above=above, losses=losses,
+                   hashes=hashes)  # fmt: skip
 
 
 def _count_above(rows: LabelledRows, unit: Unit, ends: tuple[int, int], key: int) -> int:
@@ -147,7 +151,8 @@ def join(pieces: list[BitRows]) -> BitRows:
     repeats = None if whole.repeats is None else bits[1]
     above = tuple(map(sum, zip(*(piece.above for piece in pieces), strict=True)))
     losses = summed_losses(piece.losses for piece in pieces)
-    return BitRows(whole.before, size, bits[0], repeats, 0, ranks, keys, bins=joint, above=above, losses=losses)
+    return BitRows(whole.before, size, bits[0], repeats, 0, ranks, keys, bins=joint, above=above, losses=losses,
+                   hashes=summed_hashes(pieces))  # fmt: skip
 
 
 def _keys(rows: LabelledRows, order: ScoreOrder, unit: Unit) -> UInt64Array:

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.counting.bit_rows import BitRows, join
 from streameval.counting.block_sums import BlockSums, sum_bits, sum_labels, sum_rows, with_influence
 from streameval.counting.influence import Clusters
-from streameval.counting.labelled_rows import RowRange
+from streameval.counting.labelled_rows import RowRange, unpack
 from streameval.scans.threads import own_room
 from streameval.typing import Int64Array, UInt64Array
 
@@ -66,11 +66,15 @@ def sum_block(
 ) -> tuple[BlockSums, UInt64Array | None]:
     """Return the sums of a block, and the order keys at the cutoffs in it; `clusters` are those of a sample."""
     rows = join(held.pieces)
-    bins = rows.bins
+    bins, hashes = rows.bins, rows.hashes
     if bins is None and clusters is not None:  # each row by itself
-        bins = clusters.bins_of_rows(rows.before, own_room(rows.size, "bins").view(np.uint16)[: rows.size])
+        room = own_room(rows.size, "bins").view(np.uint16)[: rows.size]
+        hashes = clusters.put_rows(rows.before, unpack(rows.labels, rows.size), room)
+        bins = room
     summed = sum_bits(rows.before, rows.size, (rows.labels, rows.repeats), cutoffs)
     summed = with_influence(summed, rows.before, bins, cutoffs, rows.above)
+    if summed.influence is not None:
+        summed.influence.hashes = hashes
     summed.score_losses = rows.losses
     return summed, None if rows.repeats is None else rows.keys
 

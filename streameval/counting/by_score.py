@@ -80,9 +80,9 @@ def sum_by_score(
     how = "ordered in memory" if fits else "ordered range by range"
     kept = KeptBits(limits.file, threads)
     wanted = () if scans.rows.clusters is None else scans.rows.clusters.scores
-    return sum_in_order(
-        ordered.parts(cutoffs, BLOCK, threads, wanted, scans.rows.order), ordered.rows, cutoffs, scores, how, kept
-    )
+    parts = ordered.parts(cutoffs, BLOCK, threads, wanted, scans.rows.order)
+    summed = sum_in_order(parts, ordered.rows, cutoffs, scores, how, kept)
+    return summed if parted.hashes is None else summed.with_hashes(parted.hashes)
 
 
 def _count_scores(

@@ -7,7 +7,7 @@ ranks: threads, chunks and workers change no byte. `streameval.metrics.intervals
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,15 +16,16 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels import influence as kernels
 from streameval.kernels.bits import WORD
-from streameval.kernels.influence import BINS, EACH, EACH_SQUARE, INVERSE, LOCAL, LOCAL_SQUARE
-from streameval.kernels.jit import small
+from streameval.kernels.influence import BINS, EACH, EACH_SQUARE, HASHES, INVERSE, LOCAL, LOCAL_SQUARE
+from streameval.kernels.jit import read_only, small
+from streameval.kernels.order import add_words
 from streameval.kernels.sorted_sets import unique
 from streameval.order.item_keys import first_missing, refuse_inexact
 from streameval.order.scan import key_hashes
 from streameval.scans.threads import own_room
 from streameval.scans.units import Unit
 from streameval.text import number_of, row_of
-from streameval.typing import FloatArray, Int64Array, UInt16Array, UInt64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt16Array, UInt64Array
 
 SEED = np.uint64(0x9E6C63D0876A9A35)
 """Of the hash: another than that by which ties are broken and samples are drawn, which bins must not depend on."""
@@ -41,11 +42,13 @@ class Clusters:
     Attributes:
         at: Scores as they were asked for.
         scores: Their order keys: the items of each, or of a better score, are counted by bin.
+        key: Columns that tell the rows of a cluster apart, if any do.
     """
 
     columns: tuple[str, ...] = ()
     at: tuple[str, ...] = ()
     scores: tuple[int, ...] = ()
+    key: tuple[str, ...] = ()
 
     @property
     def each(self) -> str:
@@ -53,53 +56,104 @@ class Clusters:
         return f"each {' and '.join(self.columns)}" if self.columns else "each row"
 
     @property
-    def are_rows(self) -> bool:
-        """Tell whether each row was drawn by itself: its bin follows from its position."""
-        return not self.columns
+    def read(self) -> list[str]:
+        """Name the columns that are read."""
+        return list(dict.fromkeys([*self.columns, *self.key]))
 
-    def bins_of_rows(self, first: int, bins: UInt16Array) -> UInt16Array:
-        """Put consecutive rows, each drawn by itself, into `bins`; `first` is the position of the first of them."""
-        for at in range(0, bins.size, _STRETCH):
-            some = bins[at : at + _STRETCH]
-            _put_into_bins(np.arange(first + at, first + at + some.size, dtype=np.uint64), some)
-        return bins
+    @property
+    def are_places(self) -> bool:
+        """Tell whether each row was drawn by itself, and has no key: its position is all that there is of it."""
+        return not self.read
 
-    def bins_of_keys(self, unit: Unit, read: pa.Table | None = None) -> UInt16Array:
-        """Put the rows of a unit into bins by their keys; an `InputError` names the place where one is missing.
+    def put_rows(self, first: int, labels: UInt8Array, bins: UInt16Array) -> UInt64Array:
+        """Put consecutive rows, each drawn by itself, into `bins`; `first` is the position of the first of them.
+
+        Returns:
+            uint64 array, shape (BINS, HASHES): See `bins_of_unit`.
+        """
+        return _put_numbers(lambda at: np.arange(first + at.start, first + at.stop, dtype=np.uint64), labels, bins)
+
+    def bins_of_unit(
+        self, unit: Unit, labels: UInt8Array, read: pa.Table | None = None
+    ) -> tuple[UInt16Array, UInt64Array]:
+        """Put the rows of a unit into bins; an `InputError` names the place where a key is missing.
 
         Args:
+            labels (uint8 array, shape (rows,)): 0 or 1.
             read: Columns of the unit, where they were read already.
+
+        Returns:
+            uint16 array, shape (rows,): Bins.
+            uint64 array, shape (BINS, HASHES): Sums of hashes, by which other rows or labels are told apart.
         """
+        bins = np.empty(unit.rows, np.uint16)
+        if self.are_places:
+            return bins, self.put_rows(unit.first_position, labels, bins)
         if read is None and (numbers := self._numbers(unit)) is not None:
-            return bins_of(numbers)
-        keys = (unit.read(self.columns) if read is None else read).select(list(self.columns))
+            return bins, _put_numbers(lambda at: numbers[at], labels, bins)
+        table, sums = (unit.read(self.read) if read is None else read).select(self.read), new_sums()
+        refuse_inexact(table, unit.place)
+        hashes = row_hashes = self._hashes(unit, table)
+        if self.key:
+            row_hashes = hashes.copy()
+            with small(unit.rows):
+                add_words(row_hashes, key_hashes(table.select(list(self.key)), ~SEED))
+        _put(hashes, row_hashes, labels, bins, sums)
+        return bins, sums
+
+    def _hashes(self, unit: Unit, read: pa.Table) -> UInt64Array:
+        """Hash the cluster of each row."""
+        if not self.columns:
+            return hashes_of(np.arange(unit.rows, dtype=np.uint64) + np.uint64(unit.first_position))
+        keys = read.select(list(self.columns))
         if gone := first_missing(keys):
             name, row, count = gone
             raise InputError(f"{row_of(unit.place, row)}: {number_of(count, 'row')} without {name}, what was drawn",
                              "give every row a key; rows of which nothing is known get one each")  # fmt: skip
-        refuse_inexact(keys, unit.place)
-        hashes = key_hashes(keys, SEED)
-        np.right_shift(hashes, kernels.BIN_SHIFT, out=hashes)
-        return hashes.astype(np.uint16)
+        return key_hashes(keys, SEED)
 
     def _numbers(self, unit: Unit) -> UInt64Array | None:
         """Read a key that is one column of whole numbers, none of them missing, in the thread's own room."""
-        values = unit.numbers(self.columns[0], own_room(unit.rows), "any") if len(self.columns) == 1 else None
+        if len(self.read) > 1 or not self.columns:
+            return None
+        values = unit.numbers(self.columns[0], own_room(unit.rows), "any")
         if values is None or values.dtype.kind not in "iu":
             return None
         return values.astype(np.int64 if values.dtype.kind == "i" else np.uint64, copy=False).view(np.uint64)
 
 
-def bins_of(numbers: UInt64Array) -> UInt16Array:
-    """Put what whole numbers tell apart into bins."""
-    bins = np.empty(numbers.size, np.uint16)
-    _put_into_bins(numbers, bins)
-    return bins
-
-
-def _put_into_bins(numbers: UInt64Array, bins: UInt16Array) -> None:
+def hashes_of(numbers: UInt64Array) -> UInt64Array:
+    """Hash what whole numbers tell apart."""
+    hashes = np.full(numbers.size, SEED)
     with small(numbers.size):
-        kernels.bins_of_words(numbers, SEED, bins)
+        add_words(hashes, numbers)
+    return hashes
+
+
+def bins_of(hashes: UInt64Array) -> UInt16Array:
+    """Put what has a hash into its bin."""
+    return (hashes >> kernels.BIN_SHIFT).astype(np.uint16)
+
+
+def new_sums() -> UInt64Array:
+    """Make sums of hashes of no rows."""
+    return np.zeros((BINS, HASHES), np.uint64)
+
+
+def _put_numbers(numbers: Callable[[slice], UInt64Array], labels: UInt8Array, bins: UInt16Array) -> UInt64Array:
+    sums = new_sums()
+    for first in range(0, bins.size, _STRETCH):
+        at = slice(first, min(first + _STRETCH, bins.size))
+        hashes = hashes_of(numbers(at))
+        _put(hashes, hashes, labels[at], bins[at], sums)
+    return sums
+
+
+def _put(
+    hashes: UInt64Array, row_hashes: UInt64Array, labels: UInt8Array, bins: UInt16Array, sums: UInt64Array
+) -> None:
+    with small(kernels.HASH_STEPS * hashes.size):
+        kernels.put_hashes(hashes, row_hashes, read_only(labels), bins, sums)
 
 
 def by_bin(bins: UInt16Array, labels: np.ndarray) -> Int64Array:
@@ -127,6 +181,8 @@ class BlockInfluence:
             group, which may go on.
         tops (list of int64 arrays, shape (2, BINS)): The same of the block's rows up to each cutoff in it.
         above (int64 array, shape (scores, 2, BINS)): The same of its rows of each score or a better one.
+        hashes (uint64 array, shape (BINS, HASHES), or None): Sums of hashes of units that begin in the block; None
+            where they are summed before rows are ordered.
     """
 
     whole: Int64Array
@@ -136,6 +192,7 @@ class BlockInfluence:
     rest: Int64Array
     tops: list[Int64Array]
     above: Int64Array
+    hashes: UInt64Array | None = None
 
     @property
     def rows(self) -> Int64Array:
@@ -198,6 +255,7 @@ class Influence:
         tops (mapping of int to int64 array of shape (2, BINS)): Items, and positives, of the first k, by k: powers of
             ten, P and N.
         above (int64 array, shape (scores, 2, BINS)): The same of the items of each score or a better one.
+        hashes (uint64 array, shape (BINS, HASHES)): Sums, modulo 2⁶⁴, of hashes of the items, and of the positives.
     """
 
     items: Int64Array
@@ -209,6 +267,7 @@ class Influence:
     square: float
     tops: dict[int, Int64Array] = field(repr=False)
     above: Int64Array = field(repr=False)
+    hashes: UInt64Array = field(repr=False)
 
     def with_top(self, k: int, counts: Int64Array) -> Influence:
         """Give the same with counts of the first k items by bin."""
@@ -224,6 +283,7 @@ class InfluenceSums:
         self._inverse, self._square = 0.0, 0.0
         self._rows, self._tops = np.zeros((2, BINS), np.int64), dict[int, Int64Array]()
         self._above: Int64Array | None = None
+        self._hashes = np.zeros((BINS, HASHES), np.uint64)
 
     def add_rows(self, part: BlockInfluence) -> None:
         """Count the rows of the next block, wherever their groups began."""
@@ -231,6 +291,8 @@ class InfluenceSums:
             self._tops[next(self._cutoffs)] = self._rows + top
         self._rows += part.rows
         self._above = part.above if self._above is None else self._above + part.above
+        if part.hashes is not None:
+            self._hashes += part.hashes
 
     def add_groups(self, part: BlockInfluence, before: tuple[int, int], last: tuple[int, int, int, int]) -> None:
         """Add the groups that begin in a block, which have all ended.
@@ -266,6 +328,5 @@ class InfluenceSums:
         """Give the sums of all blocks."""
         items, positives, losses, wins = self._whole
         above = np.zeros((0, 2, BINS), np.int64) if self._above is None else self._above
-        return Influence(
-            items, positives, losses, wins, self._precision, self._inverse, self._square, self._tops, above
-        )
+        return Influence(items, positives, losses, wins, self._precision, self._inverse, self._square, self._tops,
+                         above, self._hashes)  # fmt: skip

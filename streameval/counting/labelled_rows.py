@@ -5,9 +5,11 @@ Memory is that of the few units being decoded, whatever the length of the list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +30,7 @@ from streameval.typing import AnyArray, UInt8Array, UInt16Array, UInt64Array
 
 PLAIN = LabelMeaning()
 _NONE = np.empty(0, np.uint64)
+_NO_SAMPLE = (None, None)
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class RowRange:
         keys (uint64 array, shape (n,), or None): Order keys of the scores; None where the stored order is all there is.
         previous: Key of the row before.
         bins (uint16 array, shape (n,), or None): Of their clusters, where the list is a sample.
+        hashes (uint64 array, shape (BINS, HASHES), or None): Their sums of hashes (`streameval.counting.influence`).
     """
 
     before: int
@@ -47,6 +51,15 @@ class RowRange:
     keys: UInt64Array | None = None
     previous: int | None = None
     bins: UInt16Array | None = None
+    hashes: UInt64Array | None = None
+
+
+class WithHashes(Protocol):
+    """Rows of a sample, or None where their sums of hashes are with others."""
+
+    @property
+    def hashes(self) -> UInt64Array | None:
+        """Give the sums by bin."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +90,7 @@ class LabelledRows:
     def scanned(self) -> list[str]:
         """Columns that are read of each unit."""
         labels = [self.label] if self.joined_labels is None else []
-        keys = () if self.clusters is None else self.clusters.columns
+        keys = () if self.clusters is None else self.clusters.read
         return list(dict.fromkeys([*labels, *([] if self.score is None else [self.score]), *keys]))
 
     def for_worker(self, units: Sequence[Unit]) -> LabelledRows:
@@ -89,28 +102,29 @@ class LabelledRows:
         small = unit.rows < row_groups.DIRECT_ROWS and self.joined_labels is None
         if small and self.order is not None and self.score is not None:
             columns = unit.read(self.scanned)  # at once: of a small file, to open it takes longer than its columns
-            bins = self.bins(unit, columns)
             labels = _labels(columns.column(self.label), self.label, unit, self.meaning)
+            of_sample = _NO_SAMPLE if self.clusters is None else self.clusters.bins_of_unit(unit, labels, columns)
             keys = self.order.keys(columns.column(self.score))
             self.check(unit, keys)
-            return RowRange(unit.first_position, labels, keys.key, bins=bins)
-        keys_of_all = None if self.order is None else self.keys(unit)
-        return RowRange(unit.first_position, self.labels(unit), keys_of_all, bins=self.bins(unit))
+            return RowRange(unit.first_position, labels, keys.key, None, *of_sample)
+        keys_of_all, labels = None if self.order is None else self.keys(unit), self.labels(unit)
+        return RowRange(unit.first_position, labels, keys_of_all, None, *self.bins([unit], labels))
 
     @property
     def has_bins(self) -> bool:
         """Tell whether bins are read with rows: that they are of a sample, and ranks alone do not say in which."""
-        return self.clusters is not None and not (self.clusters.are_rows and self.order is None)
+        return self.clusters is not None and not (self.clusters.are_places and self.order is None)
 
-    def bins(self, unit: Unit, columns: pa.Table | None = None) -> UInt16Array | None:
-        """Put the rows of a unit into bins; None where the list is no sample.
-
-        Args:
-            columns: Of the unit, where they were read already.
-        """
-        if self.clusters is not None and self.clusters.are_rows:
-            return self.clusters.bins_of_rows(unit.first_position, np.empty(unit.rows, np.uint16))
-        return None if self.clusters is None else self.clusters.bins_of_keys(unit, columns)
+    def bins(self, units: Sequence[Unit], labels: UInt8Array) -> tuple[UInt16Array, UInt64Array] | tuple[None, None]:
+        """Give what `Clusters.bins_of_unit` does of consecutive units; None where the list is no sample."""
+        if self.clusters is None:
+            return _NO_SAMPLE
+        ends = np.cumsum([0, *(unit.rows for unit in units)]).tolist()
+        parts = [self.clusters.bins_of_unit(unit, labels[first:last])
+                 for unit, (first, last) in zip(units, pairwise(ends), strict=True)]  # fmt: skip
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([bins for bins, _ in parts]), np.sum([sums for _, sums in parts], axis=0)
 
     def words(self, unit: Unit) -> AnyArray:
         """Do as `keys` does; of plain 32-bit scores the upper halves of keys, gone when the thread reads others."""
@@ -126,7 +140,7 @@ class LabelledRows:
     def labels(self, unit: Unit) -> UInt8Array:
         """Decode the labels of one unit."""
         words, values = self._read_stored([unit])
-        return values if words is None else np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
+        return values if words is None else unpack(words, unit.rows)
 
     def label_bits(self, units: Sequence[Unit]) -> list[UInt64Array]:
         """Decode the labels of units as bits (`streameval.kernels.bits`): of several of a file together, or of each."""
@@ -219,8 +233,8 @@ def join(parts: list[RowRange]) -> RowRange:
         return parts[0]
     keys = [part.keys for part in parts if part.keys is not None]
     labels = np.concatenate([part.labels for part in parts])
-    bins = joined_bins([part.bins for part in parts])
-    return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None, bins=bins)
+    of_sample = joined_bins([part.bins for part in parts]), summed_hashes(parts)
+    return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None, None, *of_sample)
 
 
 def joined_bins(parts: Sequence[UInt16Array | None]) -> UInt16Array | None:
@@ -229,12 +243,23 @@ def joined_bins(parts: Sequence[UInt16Array | None]) -> UInt16Array | None:
     return np.concatenate(bins) if len(bins) > 1 else next(iter(bins), None)
 
 
+def summed_hashes(parts: Iterable[WithHashes]) -> UInt64Array | None:
+    """Merge the sums of hashes of those that have any; None without any."""
+    there = [part.hashes for part in parts if part.hashes is not None]
+    return np.sum(there, axis=0) if there else None
+
+
 def pack(labels: UInt8Array) -> UInt64Array:
     """Bytes of 0 and 1 as bits (`streameval.kernels.bits`)."""
     words = np.zeros(labels.size // 64 + 2, np.uint64)
     bits = np.packbits(labels, bitorder="little")
     words.view(np.uint8)[: bits.size] = bits
     return words
+
+
+def unpack(words: UInt64Array, count: int) -> UInt8Array:
+    """Bits as bytes of 0 and 1."""
+    return np.unpackbits(words.view(np.uint8), count=count, bitorder="little")
 
 
 def bitmap(column: pa.ChunkedArray) -> UInt64Array:

@@ -72,7 +72,7 @@ class Piles:
         held = unique((keys[keys >= low] - low) >> (shift + np.uint64(PILE_BITS))).size
         return held << PILE_BITS <= _CELLS_PER_ITEM * n_items
 
-    def split(self, keys: AnyArray, labels: UInt8Array, _: None = None) -> PiledRows:
+    def split(self, keys: AnyArray, labels: UInt8Array, *_: None) -> PiledRows:
         """Part some rows, with keys or the upper halves of them; raises `RuledOutError` for a key that has no cell."""
         edges, words = np.zeros(self.count + 1, np.uint32), np.empty(keys.size, WORD)
         if not kernels.part_piles(keys, read_only(labels), self.cells.place_of(8 * keys.itemsize), edges, words):
@@ -88,7 +88,9 @@ class PiledWords:
         self.ranges, self._spill, self._lock = ranges, spill, threading.Lock()
         self._kept = list[tuple[int, UInt32Array, UInt32Array]]()
 
-    def take(self, keys: AnyArray, labels: UInt8Array, bins: UInt16Array | None = None) -> None:
+    def take(
+        self, keys: AnyArray, labels: UInt8Array, bins: UInt16Array | None = None, hashes: UInt64Array | None = None
+    ) -> None:
         """Part some rows and keep them, from any thread and in any order; none have bins: a sample is ordered."""
         self.add(self.ranges.split(keys, labels))
 

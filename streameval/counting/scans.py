@@ -44,8 +44,14 @@ class WordReceiver(Protocol):
     def ranges(self) -> Any:
         """Give what parts rows, by their whole "keys" or by `LabelledRows.words`; workers have it too."""
 
-    def take(self, keys: AnyArray, labels: UInt8Array, bins: UInt16Array | None = None) -> None:
-        """Part some rows and keep them, from any thread and in any order; `bins` are there where it is a sample."""
+    def take(
+        self,
+        keys: AnyArray,
+        labels: UInt8Array,
+        bins: UInt16Array | None = None,
+        hashes: UInt64Array | None = None,
+    ) -> None:
+        """Part some rows and keep them, from any thread and in any order; of a sample with bins and sums of hashes."""
 
     def add(self, rows: Any) -> None:
         """Keep rows that were parted."""
@@ -219,7 +225,7 @@ class Parting(Job[Any]):
         rows = join([self.rows.read(unit) for unit in units])
         if rows.keys is None:
             raise InputError("there is no score to order by")
-        take(rows.keys, rows.labels, rows.bins)
+        take(rows.keys, rows.labels, rows.bins, rows.hashes)
         return rows.labels.size
 
     def for_workers(self) -> OnWorkers[Any]:
@@ -230,8 +236,8 @@ class Parting(Job[Any]):
     def run_share(self, first: int, last: int, units: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
         """See `OnWorkers`: the rows of each unit, parted by themselves."""
         for number, unit in enumerate(units, first):
-            rows = self.rows.keys(unit), self.rows.labels(unit), self.rows.bins(unit)
-            yield number, number + 1, self.ranges.split(*rows)
+            keys, labels = self.rows.keys(unit), self.rows.labels(unit)
+            yield number, number + 1, self.ranges.split(keys, labels, *self.rows.bins([unit], labels))
 
 
 def _batches(units: Sequence[Unit], most: int, count: float = math.inf) -> Iterator[range]:

@@ -15,9 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.bits import WORD, count, lowest
-from streameval.kernels.draw import mix64
 from streameval.kernels.jit import kernel, vector_kernel
-from streameval.typing import FloatArray, Int64Array, UInt16Array, UInt64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt16Array, UInt64Array
 
 BINS = 4_096
 BIN_SHIFT = np.uint64(64 - (BINS - 1).bit_length())
@@ -31,16 +30,31 @@ REALS = 2
 # sums over the groups of a block: A; B with positives counted in the block; and what each positive before adds to it
 INVERSE, LOCAL_SQUARE, EACH_SQUARE = range(3)
 SUMS = 3
+# sums of hashes of a bin: of its rows, and of its positive rows
+HASHES = 2
 STEPS = 4  # of plain Python, an item; see `jit.small`
+HASH_STEPS = 2
 _NONE, _ONE, _TOP = np.uint64(0), np.uint64(1), np.uint64(WORD - 1)
 _ITEM = np.int64(1 << SUM_BITS)
 
 
 @kernel
-def bins_of_words(words: UInt64Array, seed: np.uint64, bins: UInt16Array) -> None:
-    """Put what words tell apart into bins: those of the upper bits of `seed` with one word (`kernels.order`)."""
-    for i in range(words.size):
-        bins[i] = np.uint16(mix64(seed ^ words[i]) >> BIN_SHIFT)
+def put_hashes(
+    hashes: UInt64Array, row_hashes: UInt64Array, labels: UInt8Array, bins: UInt16Array, sums: UInt64Array
+) -> None:
+    """Put rows into bins by the upper bits of their hashes, and add hashes to the sums of their bins, modulo 2⁶⁴.
+
+    Args:
+        hashes, row_hashes (uint64 arrays, shape (rows,)): Of the cluster of each row, and of the row itself.
+        labels (uint8 array, shape (rows,)): 0 or 1.
+        bins (uint16 array, shape (rows,)): Receives the bin of each row.
+        sums (uint64 array, shape (BINS, HASHES)): Of all rows, and of positive ones.
+    """
+    for i in range(hashes.size):
+        at = hashes[i] >> BIN_SHIFT
+        bins[i] = np.uint16(at)
+        sums[at, 0] += row_hashes[i]
+        sums[at, 1] += row_hashes[i] * np.uint64(labels[i])
 
 
 @vector_kernel

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from streameval.kinds.exact import ExactRun
     from streameval.kinds.planned import PlanText
     from streameval.kinds.planning import Drawn, PlanRequest
-    from streameval.kinds.results import StudyResult
+    from streameval.kinds.results import HeldAgainst, StudyResult
     from streameval.kinds.tasks import PlannedTasks
     from streameval.labelling.tally import Tallied
     from streameval.progress import Progress
+    from streameval.questions import Question
     from streameval.rankings.ranking import Ranking
     from streameval.reporting.standing import Standing
     from streameval.reporting.text import Columns, Paragraph
@@ -183,6 +184,18 @@ class Kind:
         Args:
             notes: Of the plan.
         """
+
+    def held_against(self, question: Question, paths: Sequence[Path], results: Sequence[StudyResult]) -> HeldAgainst:
+        """Hold a metric of results against that of others (`questions.Against`).
+
+        Args:
+            paths, results: The folders of both, and what these hold.
+
+        Raises:
+            InputError: Results of this kind, or those two, are not held against one another.
+        """
+        raise InputError(f"{question}: {self.about} is not held against another result",
+                         "`compare` has the difference; `plan B --against A` labels what changed")  # fmt: skip
 
     def holds(self, summary: Mapping[str, Any], plan: Plan) -> bool:
         """Tell whether results are of a plan as it is now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 from streameval.curve import Basis
 from streameval.curve.bounds import Bounds
 from streameval.errors import InputError, StreamevalError, did_you_mean
-from streameval.questions import Outcome, Question
+from streameval.questions import Against, Outcome, Question
 from streameval.questions.cutoffs import Cutoff
 from streameval.questions.printed import SHORT, measure_of
 from streameval.reporting.shows_itself import ShowsItself
@@ -38,6 +39,51 @@ class Decision(NamedTuple):
     outcome: Outcome
     labels: int | None
     decides: str
+
+
+class HeldAgainst(NamedTuple):
+    """Difference of a metric from that of another result, and what it says of a condition.
+
+    Attributes:
+        lower, upper: Of the two lists; they differ where tied items leave it open.
+        low, high: Of what both are samples of, approximately; NaN where they are none, or there is no interval.
+        claim: What the outcome follows from, for JSON.
+        sentences: The same for people, and what to know of it.
+        no_interval: Why a sample has none; else empty.
+    """
+
+    lower: float
+    upper: float
+    low: float
+    high: float
+    outcome: Outcome
+    claim: str
+    sentences: tuple[str, ...]
+    no_interval: str = ""
+
+    @staticmethod
+    def of_samples(
+        question: Question, bounds: tuple[float, float], interval: tuple[float, float], claim: str,
+        sentences: Sequence[str], no_interval: str | None,
+    ) -> HeldAgainst:  # fmt: skip
+        """Decide by the interval of a difference; where there is none, nothing is decided.
+
+        Args:
+            question: With `questions.Against`.
+            bounds: Of the difference of the two lists.
+            sentences: For people; empty ones are left out.
+        """
+        outcome: Outcome = "inconclusive"
+        if isinstance(question.demand, Against):
+            outcome = question.demand.of_difference.outcome(*interval)
+        why = [f"No interval of {question}: {no_interval}."] if no_interval else []
+        texts = tuple(filter(None, [*sentences, *why]))
+        return HeldAgainst(*bounds, *interval, outcome, claim, texts, no_interval or "")
+
+    @property
+    def of_sample(self) -> bool:
+        """Tell whether it is about what lists were drawn from."""
+        return bool(self.no_interval) or not math.isnan(self.low)
 
 
 class BoundedMeasures(Protocol):

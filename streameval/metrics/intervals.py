@@ -150,6 +150,8 @@ def spread(influence: FloatArray, bins: int, confidence: float = CONFIDENCE) -> 
         bins: That have a draw which the metric turns on.
     """
     error = math.sqrt(bins / (bins - 1) * float(np.sum(influence**2)))
+    if not error:  # as of the share of positives where every draw has the same
+        return 0.0, 0.0
     return error, student_quantile(0.5 + confidence / 2, freedom_of(influence, bins)) * error
 
 

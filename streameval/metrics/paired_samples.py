@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streameval.metrics.incomplete_beta import incomplete_beta
-from streameval.metrics.intervals import as_columns, equal_bins, freedom_of, spread
+from streameval.metrics.intervals import CONFIDENCE, as_columns, equal_bins, freedom_of, spread
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 _ROUNDING = 1e-12
@@ -104,6 +104,14 @@ def paired_difference(
     freedom = freedom_of(influence, bins)
     p_value = incomplete_beta(freedom / (freedom + (value / error / wider) ** 2), freedom / 2.0, 0.5)
     return PairedDifference(value, error, value - wider * reach, value + wider * reach, p_value)
+
+
+def difference_decides(claim: str) -> str:
+    """Say what an answer by the interval of a difference is worth; `claim` says what the interval promises."""
+    share = 100 * (1 - CONFIDENCE) / 2
+    return (f"Of a difference, low and high decide: {claim}. They prove nothing: a condition is answered wrongly in "
+            f"about {share:g} % of samples where the difference lies at its margin, each by itself, and one of several "
+            "more often.")  # fmt: skip
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

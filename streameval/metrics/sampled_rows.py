@@ -21,6 +21,8 @@ from streameval.typing import AnyArray
 
 COLUMNS = {"standard_error": pa.float64(), "low": pa.float64(), "high": pa.float64(), "no_interval": pa.string()}
 """Columns of `metrics` where the list is a sample; `no_interval` says why there is none."""
+HASHES = ("item_hashes", "label_hashes")
+"""Columns of bins: sums of hashes of items, and of positive ones, by which others are told apart."""
 BINS_IN_USE = "bins"
 OF_NONE = "none is known for this metric"
 _OF_MISSES = "misses are counted without saying whose they are"
@@ -46,7 +48,7 @@ def with_intervals(
     Returns:
         pyarrow.Table: With rows of metrics at the scores that were asked for, and with `COLUMNS`; `low` and `high` are
             null where `no_interval` says why; `bins` says how many have a draw that the metric turns on.
-        pyarrow.Table: A row for each bin: `items`, `positives`, and under `column_of` each metric that two
+        pyarrow.Table: A row for each bin: `items`, `positives`, `HASHES`, and under `column_of` each metric that two
             samples of the same draws can be compared by, what the bin adds to it.
     """
     sampled = SampledList(counted, influence)
@@ -58,7 +60,8 @@ def with_intervals(
     intervals = [interval.as_dict() for interval, _ in found]
     for name, kind in COLUMNS.items():
         rows = rows.append_column(name, pa.array([interval[name] for interval in intervals], kind))
-    sketch: dict[str, AnyArray] = {"items": influence.items, "positives": influence.positives}
+    sketch: dict[str, AnyArray] = {"items": influence.items, "positives": influence.positives,
+                                   **dict(zip(HASHES, influence.hashes.T, strict=True))}  # fmt: skip
     bins = []
     for row, (_, derived) in zip(rows.select(["metric", "argument"]).to_pylist(), found, strict=True):
         whole = derived is not None and refusal(derived) is None

@@ -4,6 +4,7 @@
 
     precision@10000    recall@precision:0.9    average_precision     a measure
     precision@score:0.7 >= 0.9                                       a condition: >=, >, <= or <
+    average_precision >= average_precision:results-a - 0.01          a condition on another result, and a margin
     precision@1e4,1e6 within .03    positives within 5%              a width, absolute or relative
     gain@1000,10000 within 2%                                        of two rankings: a width, in parts of the cutoff
     cut precision 0.9                                                the deepest rank that has it
@@ -30,6 +31,7 @@ Operator = Literal[">=", ">", "<=", "<"]
 Outcome = Literal["pass", "fail", "waiting", "inconclusive"]
 MEASURE = "METRIC[@CUTOFF], such as precision@10000, recall@precision:0.9, precision@score:0.7 or average_precision"
 CONDITION = 'METRIC[@CUTOFF] >= NUMBER, such as "precision@10000 >= 0.9" or "average_precision > 0.8"'
+AGAINST = "METRIC[@CUTOFF] >= METRIC[@CUTOFF]:RESULT - NUMBER, with the same metric on both sides"
 CUT = "cut"
 _CUT = "cut precision NUMBER, such as cut precision 0.9"
 _METRIC = re.compile(r"\s*([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)\s*", re.IGNORECASE | re.ASCII)
@@ -37,6 +39,7 @@ _PRECISION = re.compile(r"\s*precision\b\s*:?", re.IGNORECASE)
 _CUTOFFS = re.compile(r"@(.*?)(?=[<>=≤≥]|\swithin\b|\Z)", re.IGNORECASE | re.DOTALL)
 _WRITTEN = {"≥": ">=", "≤": "<="}
 _DEMAND = re.compile(r"\s*(>=|<=|>|<|within\b)", re.IGNORECASE)
+_MARGIN = re.compile(r"\s([-+])\s*([^\s+-]+)\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,30 @@ class Condition:
         if math.isnan(lower) or math.isnan(upper) or len(sides) > 1:
             return "inconclusive"
         return "pass" if True in sides else "fail"
+
+
+@dataclass(frozen=True)
+class Against:
+    """Metric of another result that the same metric is held against.
+
+    Attributes:
+        result: Folder of the other result.
+        margin: What is added to its metric.
+    """
+
+    operator: Operator
+    result: str
+    margin: Decimal = Decimal(0)
+
+    @property
+    def of_difference(self) -> Condition:
+        """Give what it asks of the difference of the two."""
+        return Condition(self.operator, self.margin)
+
+    def written(self, measure: str) -> str:
+        """Write it as it stands behind a measure."""
+        margin = f" {'-' if self.margin < 0 else '+'} {plain(abs(self.margin))}" if self.margin else ""
+        return f"{self.operator} {measure}:{self.result}{margin}"
 
 
 @dataclass(frozen=True)
@@ -104,16 +131,18 @@ class Question:
     precision@10 >= 0.9 zone 0.02 expect 0.95
     >>> print(Question.of("iprec@.1"), Question.of("11pt > .5"), Question.of("rbp@0.8"))
     precision@recall:0.1 eleven_point_precision > 0.5 rbp.8
+    >>> print(Question.of("precision@1e4 >= precision@10000:runs/a -1%"))
+    precision@10000 >= precision@10000:runs/a - 0.01
     """
 
     metric: str
     cutoffs: tuple[Cutoff, ...] = ()
-    demand: Condition | Width | None = None
+    demand: Condition | Against | Width | None = None
     terms: Terms = NO_TERMS
 
     @property
     def condition(self) -> Condition:
-        """The condition; an `InputError` where there is none."""
+        """The condition; an `InputError` where there is none, or one on another result."""
         if not isinstance(self.demand, Condition):
             raise InputError(f"{self} cannot be checked", CONDITION)
         return self.demand
@@ -135,7 +164,8 @@ class Question:
     def _bare(text: str) -> Question:
         """Read a question without terms."""
         if (other := read_other(text)) is not None:
-            return Question(*other[:2], _demand(text, other[2]) if text[other[2] :].strip() else None)
+            measure = Question(*other[:2])
+            return replace(measure, demand=_demand(text, other[2], measure)) if text[other[2] :].strip() else measure
         metric = _METRIC.match(text)
         if metric is None:
             unquoted = number(text.strip().removesuffix("%")) is not None
@@ -147,13 +177,16 @@ class Question:
         cutoffs: tuple[Cutoff, ...] = ()
         if given := _CUTOFFS.match(text, at):
             cutoffs, at = tuple(dict.fromkeys(parse(text, given.start(1), given.end(1)))), given.end()
-        return Question(metric[1].lower(), cutoffs, _demand(text, at) if text[at:].strip() else None)
+        measure = Question(metric[1].lower(), cutoffs)
+        return replace(measure, demand=_demand(text, at, measure)) if text[at:].strip() else measure
 
     def __str__(self) -> str:
         if self.metric == CUT:
             return f"{CUT} {str(self.cutoffs[0]).replace(':', ' ')}{self.terms}"
         at = f"@{', '.join(map(str, self.cutoffs))}" if self.cutoffs else ""
-        return f"{self.metric}{at}" + ("" if self.demand is None else f" {self.demand}") + str(self.terms)
+        measure = f"{self.metric}{at}"
+        demand = self.demand.written(measure) if isinstance(self.demand, Against) else self.demand
+        return measure + ("" if demand is None else f" {demand}") + str(self.terms)
 
     @property
     def measure(self) -> Question:
@@ -190,7 +223,7 @@ Asked = str | Question | Sequence[str | Question]
 def measures(questions: Asked) -> Iterator[Question]:
     """Read measures, one for each cutoff; an `InputError` where there is a condition a width or a cut."""
     for question in _read(questions):
-        if isinstance(question.demand, Condition):
+        if isinstance(question.demand, Condition | Against):
             raise InputError(f"{question} is a condition", f"`streameval check` holds it against a study; {MEASURE}")
         _refuse_planned(question)
         yield from question.each()
@@ -218,6 +251,13 @@ def _refuse_planned(question: Question) -> None:
         raise InputError(
             f"{question}: {what} is no question about labels that are there", f"ask for {question.measure}"
         )
+
+
+def refuse_against(question: Question) -> None:
+    """Refuse to hold a metric against another result (`InputError`) where labels are planned or results are many."""
+    if isinstance(question.demand, Against):
+        raise InputError(f"{question}: only `streameval check` holds a metric against another result",
+                         f"ask for {question.measure}")  # fmt: skip
 
 
 def refuse_terms(question: Question) -> None:
@@ -252,7 +292,7 @@ def _meant(written: str) -> str | None:
     return closest(term[1].lower(), TERM_NAMES) if term else None
 
 
-def _demand(text: str, at: int) -> Condition | Width:
+def _demand(text: str, at: int, measure: Question) -> Condition | Against | Width:
     match = _DEMAND.match(text, at)
     if (sign := text[at:].strip()[:1]) in _WRITTEN:
         raise refuse(text, at, f"{sign} is written {_WRITTEN[sign]}")
@@ -261,6 +301,8 @@ def _demand(text: str, at: int) -> Condition | Width:
             text, at, "a measure is followed by @CUTOFF, by >=, >, <= or < and a number, or by within and a width"
         )
     written = text[match.end() :].strip()
+    if match[1].lower() != "within" and _METRIC.match(written) and ":" in written:
+        return _against(text, match.end(), cast(Operator, match[1]), measure)
     value = number(written.removesuffix("%"))
     if value is None:
         what = f"'{short(written)}' is not a number" if written else "a number is missing"
@@ -273,3 +315,23 @@ def _demand(text: str, at: int) -> Condition | Width:
     if value <= 0:
         raise refuse(text, match.end(), "a width is above 0")
     return Width(value.scaleb(-2), "value") if percent else Width(value)
+
+
+def _against(text: str, at: int, operator: Operator, measure: Question) -> Against:
+    """Read the same metric of another result, and a margin; `measure` is what stands before."""
+    margin, end = Decimal(0), len(text)
+    if (behind := _MARGIN.search(text, at)) and (value := number(behind[2].removesuffix("%"))) is not None:
+        margin, end = value.scaleb(-2) if behind[2].endswith("%") else value, behind.start()
+        margin = -margin if behind[1] == "-" else margin
+    for colon in re.finditer(":", text[at:end]):
+        if _reads_as(text[at : at + colon.start()], measure) and (result := text[at + colon.end() : end].strip()):
+            return Against(operator, result, margin)
+    raise refuse(text, at, f"here '{measure}:RESULT' may stand, and a number", AGAINST)
+
+
+def _reads_as(text: str, measure: Question) -> bool:
+    """Tell whether a text is a measure."""
+    try:
+        return Question.of(text) == measure
+    except InputError:
+        return False

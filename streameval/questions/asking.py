@@ -10,7 +10,7 @@ from typing import Any
 
 from streameval.errors import InputError
 from streameval.options import option
-from streameval.questions import Asked, Question
+from streameval.questions import Asked, Question, refuse_against
 from streameval.questions.cutoffs import plain
 from streameval.questions.terms import Terms
 from streameval.text.options import flag
@@ -102,7 +102,10 @@ def read_questions(questions: Asked) -> tuple[Question, ...]:
     several = [questions] if isinstance(questions, str | Question) else questions
     if not isinstance(several, Iterable):
         raise InputError(f"{flag('questions')} is {questions!r}, no question", 'such as "precision@10000 >= 0.9"')
-    return tuple(dict.fromkeys(map(Question.of, several)))
+    read = tuple(dict.fromkeys(map(Question.of, several)))
+    for question in read:
+        refuse_against(question)
+    return read
 
 
 def read_confidence(value: str | float) -> str:

@@ -48,7 +48,7 @@ def write_junit(path: Path, study: str, claim: Claim, rows: list[list[str]], sen
 
     Args:
         claim: What the bounds promise.
-        rows: `check`, `lower`, `upper`, `outcome` and `what may decide` of each; as for `append_markdown`.
+        rows: Of each check its name, what its outcome follows from, the outcome, and what may decide it.
         why: Why nothing can be told; empty where it can.
 
     Raises:
@@ -74,11 +74,11 @@ def write_junit(path: Path, study: str, claim: Claim, rows: list[list[str]], sen
 
 
 def _case(study: str, row: list[str], why: str, sentence: str) -> ET.Element:
-    check, lower, upper, outcome, decides = row
+    check, ends, outcome, decides = row
     case = _element("testcase", classname=study, name=check, time=0)
     if outcome != "pass":
         needed = f" (what may decide: {decides})" if decides else ""
-        message = f"{outcome}: {why or f'bounds {lower} to {upper}{needed}'}"
+        message = f"{outcome}: {why or f'{ends}{needed}'}"
         element = _element("failure" if outcome == "fail" else "skipped", type=outcome, message=message)
         element.text = _text(sentence)
         case.append(element)

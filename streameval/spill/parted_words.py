@@ -38,12 +38,14 @@ class PartedRows:
     Attributes:
         edges, words, facts (arrays): See `kernels.words.part_words`.
         bins (uint16 array, or None): Of the rows' clusters, where the list is a sample; in the order of the words.
+        hashes (uint64 array, or None): Their sums of hashes (`streameval.counting.influence`).
     """
 
     edges: Int64Array
     words: Words = field(repr=False)
     facts: UInt64Array = field(repr=False)
     bins: UInt16Array | None = field(default=None, repr=False)
+    hashes: UInt64Array | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,14 @@ class KeyRanges:
         """Type of words."""
         return word_type(self.shift)
 
-    def split(self, keys: UInt64Array, labels: UInt8Array, bins: UInt16Array | None = None) -> PartedRows:
-        """Part some rows, with the bins of their clusters where the list is a sample."""
+    def split(
+        self,
+        keys: UInt64Array,
+        labels: UInt8Array,
+        bins: UInt16Array | None = None,
+        hashes: UInt64Array | None = None,
+    ) -> PartedRows:
+        """Part some rows, with the bins of their clusters and their sums of hashes where the list is a sample."""
         places = self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))
         edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, self.word)
         facts = np.empty((3, self.count), np.uint64)
@@ -99,15 +107,20 @@ class KeyRanges:
         parted_bins = np.empty_like(bins)
         with small(2 * keys.size):
             kernels.part_beside(keys, places, self.part, edges, bins, parted_bins)
-        return PartedRows(edges, words, facts, parted_bins)
+        return PartedRows(edges, words, facts, parted_bins, hashes)
 
 
 @dataclass
 class Parted:
-    """Words of many rows, parted into ranges."""
+    """Words of many rows, parted into ranges.
+
+    Attributes:
+        hashes (uint64 array, or None): Sums of hashes of all rows, where the list is a sample.
+    """
 
     ranges: KeyRanges
     spill: Spill
+    hashes: UInt64Array | None = field(default=None, repr=False)
     kept: PartedSpill = field(init=False, repr=False)
     _facts: list[UInt64Array] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -115,9 +128,15 @@ class Parted:
     def __post_init__(self) -> None:
         self.kept = PartedSpill(self.spill, self.ranges.count)
 
-    def take(self, keys: UInt64Array, labels: UInt8Array, bins: UInt16Array | None = None) -> None:
+    def take(
+        self,
+        keys: UInt64Array,
+        labels: UInt8Array,
+        bins: UInt16Array | None = None,
+        hashes: UInt64Array | None = None,
+    ) -> None:
         """Part some rows and keep them, from any thread and in any order."""
-        self.add(self.ranges.split(keys, labels, bins))
+        self.add(self.ranges.split(keys, labels, bins, hashes))
 
     def add(self, rows: PartedRows) -> None:
         """Keep rows that were parted."""
@@ -126,6 +145,8 @@ class Parted:
         )
         with self._lock:
             self._facts = [rows.facts if not self._facts else _together(self._facts[0], rows.facts)]
+            if rows.hashes is not None:
+                self.hashes = rows.hashes if self.hashes is None else self.hashes + rows.hashes
 
     def piles(self, most_rows: int) -> Iterator[Pile]:
         """Ranges that hold items, in order of their keys; those too long are parted again, unless they are one key."""

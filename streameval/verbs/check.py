@@ -12,12 +12,12 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE, InputError, of_each
-from streameval.kinds import results_of
-from streameval.kinds.results import StudyResult
+from streameval.kinds import kind_of, results_of
+from streameval.kinds.results import HeldAgainst, StudyResult
 from streameval.notebook import Tabular
 from streameval.options import takes
 from streameval.printed import Event, Printed
-from streameval.questions import CONDITION, Condition, Outcome, Question
+from streameval.questions import CONDITION, Against, Condition, Outcome, Question
 from streameval.questions import conditions as read_conditions
 from streameval.questions.cutoffs import plain
 from streameval.questions.printed import value_text
@@ -27,6 +27,7 @@ from streameval.reporting.text import Columns, Paragraph
 from streameval.study import Study
 from streameval.types import Claim
 
+_ALWAYS = ("check", "lower", "upper", "outcome")
 _COUNTS = ("yield", "positives", "rank", "dcg", "gain")
 
 
@@ -44,6 +45,8 @@ class Checked:
         decides: The same in words, or why it cannot be said; empty where nothing needs deciding, and where labels are
             not forecast: of many rankings, of exact results, and where nothing can be told (`Checks.why`). Where the
             condition is best asked as a question of its own (`Checks.alone`), both are of that.
+        against: Of a condition on another result: the difference, from which the outcome follows; `lower` and `upper`
+            are of the difference too.
     """
 
     check: str
@@ -52,13 +55,20 @@ class Checked:
     outcome: Outcome
     labels: int | None
     decides: str = ""
+    against: HeldAgainst | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        bounds = {
-            name: None if math.isnan(value) else value for name, value in (("lower", self.lower), ("upper", self.upper))
-        }
-        return {"check": self.check, **bounds, "outcome": self.outcome, "labels": self.labels}
+        values = {"check": self.check, "lower": _null(self.lower), "upper": _null(self.upper), "outcome": self.outcome,
+                  "labels": self.labels}  # fmt: skip
+        if self.against is None:
+            return values
+        return {**values, "low": _null(self.against.low), "high": _null(self.against.high),
+                "claim": self.against.claim, "no_interval": self.against.no_interval or None}  # fmt: skip
+
+
+def _null(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,7 +112,8 @@ class Checks(ShowsItself, Tabular):
     def sentence(self) -> str:
         """Say what the bounds promise; or why nothing can be told."""
         of_truth = "" if self.about is None else "This is a claim about the truth."
-        return self.why or f"{self.promise} {of_truth}".rstrip()
+        of_others = [text for checked in self.checked if checked.against for text in checked.against.sentences]
+        return self.why or " ".join(filter(None, [self.promise, of_truth, *dict.fromkeys(of_others)]))
 
     @property
     def paragraphs(self) -> Sequence[Paragraph]:
@@ -113,9 +124,16 @@ class Checks(ShowsItself, Tabular):
 
     @property
     def table(self) -> pa.Table:
-        """`check`, `lower`, `upper`, `outcome`, `labels`."""
+        """`check`, `lower`, `upper`, `outcome`, `labels`; of differences also `low`, `high`, `claim`, `no_interval`."""
         kinds = [("check", pa.string()), ("lower", pa.float64()), ("upper", pa.float64()), ("outcome", pa.string()),
                  ("labels", pa.int64())]  # fmt: skip
+        if any(checked.against for checked in self.checked):
+            kinds += [
+                ("low", pa.float64()),
+                ("high", pa.float64()),
+                ("claim", pa.string()),
+                ("no_interval", pa.string()),
+            ]
         return pa.Table.from_pylist([checked.as_dict() for checked in self.checked], schema=pa.schema(kinds))
 
 
@@ -129,7 +147,8 @@ def check(
 ) -> Checks:
     """Say whether conditions are met, as precision@10000 >= 0.9.
 
-    Exit status 0 if the bounds prove it, 4 if they prove that one is not, 5 if it is not decided.
+    Exit status 0 if the bounds prove it, 4 if they prove that one is not, 5 if it is not decided. Of samples that are
+    held against one another it follows from an interval, which is approximate and proves nothing.
 
     What is not decided is `waiting` while planned labels are missing, and `inconclusive` once they are all in.
 
@@ -137,13 +156,15 @@ def check(
 
     Example: streameval check my-study "precision@10000 >= 0.9" "recall@precision:0.95 >= 0.5"
     Example: streameval check my-results "map >= 0.3" "ndcg@10 >= 0.4"
+    Example: streameval check model-b "average_precision >= average_precision:model-a - 0.01"
 
     Args:
         study: Folder of an evaluated study, or of exact results, of one ranking or of many.
         conditions: METRIC[@CUTOFF] >= NUMBER (or >, <=, <). The cutoff is a number of items (precision@10000), a share
             of the list (precision@1%), a score (f1@score:0.7), a precision (recall@precision:0.95) or a recall
             (precision@recall:0.5); average_precision, roc_auc and others of the whole list have none. Of many rankings
-            the means are asked for: map, ndcg@10.
+            the means are asked for: map, ndcg@10. A list whose every item has a label may be held against another:
+            roc_auc >= roc_auc:RESULT - 0.01.
         about: Demand a claim about the truth, with conditions or alone: of labels that are disputed or come from
             several sources, nothing can be told.
         out: File to add the outcome to, as Markdown: the summary page of a CI job, say. A name that ends in .xml gets
@@ -181,23 +202,36 @@ def _write(out: Path, study: str, checks: Checks) -> None:
         gate_files.append_markdown(out, f"{study}: {checks.outcome}", _table(checks), checks.sentence)
         return
     # what `about` demands is a check among the others; it is the only one where nothing else is asked
-    claimed = [f"about {checks.about}", "", "", "inconclusive" if checks.why else "pass", ""]
-    rows = [*map(_cells, checks), *([] if checks.about is None else [claimed])]
+    claimed = [f"about {checks.about}", "", "inconclusive" if checks.why else "pass", ""]
+    rows = [*map(_case, checks), *([] if checks.about is None else [claimed])]
     gate_files.write_junit(out, study, checks.claim, rows, checks.sentence, checks.why)
 
 
+def _case(checked: Checked) -> list[str]:
+    """Write a check, what its outcome follows from, the outcome, and what may decide."""
+    name, lower, upper, low, high, outcome, decides = _cells(checked)
+    if checked.against is None:
+        return [name, f"bounds {lower} to {upper}", outcome, decides]
+    ends = f"approximately {low} to {high}" if checked.against.of_sample else f"{lower} to {upper}"
+    return [name, f"the difference is {ends}", outcome, decides]
+
+
 def _table(checks: Checks) -> list[list[str]]:
-    """Write checks as a head and rows; what may decide is a column where anything is forecast."""
-    rows = [["check", "lower", "upper", "outcome", "what may decide"], *map(_cells, checks)]
-    return [row[: 5 if any(checked.decides for checked in checks) else 4] for row in rows]
+    """Write checks as a head and rows; columns that are empty in all are left out."""
+    head = ["check", "lower", "upper", "low", "high", "outcome", "what may decide"]
+    rows = [*map(_cells, checks)]
+    kept = [at for at, name in enumerate(head) if name in _ALWAYS or any(row[at] for row in rows)]
+    return [[row[at] for at in kept] for row in (head, *rows)]
 
 
 def _cells(checked: Checked) -> list[str]:
-    """Write a check: bounds with as many digits as tell them from the number that is wanted."""
-    question = Question.of(checked.check)
-    wanted = float(question.demand.value) if isinstance(question.demand, Condition) else None
-    sides = (value_text(str(question.measure), side, wanted) for side in (checked.lower, checked.upper))
-    return [checked.check, *sides, checked.outcome, checked.decides]
+    """Write a check: numbers with as many digits as tell them from the one that is wanted."""
+    question, against = Question.of(checked.check), checked.against
+    demand = question.demand.of_difference if isinstance(question.demand, Against) else question.demand
+    wanted = float(demand.value) if isinstance(demand, Condition) else None
+    ends = [checked.lower, checked.upper, *((against.low, against.high) if against and against.of_sample else ())]
+    texts = [value_text(str(question.measure), end, wanted) for end in ends]
+    return [checked.check, *texts, *[""] * (4 - len(texts)), checked.outcome, checked.decides]
 
 
 def _checks(folder: Study, questions: Sequence[Question], about: str | None) -> Checks:
@@ -208,7 +242,7 @@ def _checks(folder: Study, questions: Sequence[Question], about: str | None) -> 
     if not questions and about is None:
         raise InputError("nothing is checked", CONDITION)
     why = _why_not(result, about)
-    checks = tuple(of_each(questions, lambda question: _check_question(question, result, why)))
+    checks = tuple(of_each(questions, lambda question: _check(folder, question, result, why)))
     following = _next(folder, result, checks, why)
     alone, more = _suggest_question(folder, result, checks, why)
     if alone:
@@ -260,7 +294,7 @@ def _asked_alone(checks: Sequence[Checked], labelled: int, more: int) -> tuple[C
 
 def _suggest_question(study: Study, result: StudyResult, checked: Sequence[Checked], why: str) -> tuple[str, int]:
     """Say how to ask the conditions that are inconclusive by themselves, and about how many more labels that takes."""
-    still = [condition for condition in checked if condition.outcome == "inconclusive"]
+    still = [condition for condition in checked if condition.outcome == "inconclusive" and condition.against is None]
     if why or not still:
         return "", 0
     questions = [Question.of(condition.check) for condition in still]
@@ -285,6 +319,19 @@ def _check_question(question: Question, result: StudyResult, why: str) -> Checke
         return Checked(str(question), bounds.lower, bounds.upper, "inconclusive", None)
     decision = result.decide(question, bounds)
     return Checked(str(question), bounds.lower, bounds.upper, *decision)
+
+
+def _check(folder: Study, question: Question, result: StudyResult, why: str) -> Checked:
+    """Hold results against a number, or against those of another folder."""
+    if not isinstance(question.demand, Against):
+        return _check_question(question, result, why)
+    other = Study(Path(question.demand.result))
+    if other.folder.resolve() == folder.folder.resolve():
+        raise InputError(f"{question}: the results would be held against themselves", "name those of another list")
+    results = result, results_of(other)
+    against = kind_of(folder.folder).held_against(question, [folder.folder, other.folder], results)
+    outcome: Outcome = "inconclusive" if why else against.outcome
+    return Checked(str(question), against.lower, against.upper, outcome, None, against=against)
 
 
 def _refuse_impossible(question: Question, condition: Condition) -> None:

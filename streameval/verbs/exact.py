@@ -109,7 +109,7 @@ def exact(
             Python A.1 and A.2 are looked into in one more pass; the list has to be stored in its order.
         out: Folder for the results: tables, evaluation.json, report.html and study.duckdb.
         options: In Python: as for `plan`.
-        key: Columns, separated by commas, whose hash breaks ties in score; with --per the one that names the item.
+        key: Columns a,b whose hash breaks ties, and names rows of a sample; with --per the one that names the item.
         engine (Engine or {"local", "spark"}): In Python: what reads the list; the same comes of it, byte for byte.
             Labels beside the list, and windows, are read on this machine only.
         per: In Python: columns that name the ranking of a row, such as a query's, where the list holds many rankings.
@@ -183,8 +183,8 @@ def rehearsal(
     if any(field.name in raw_options for field in fields(PerRanking)):
         raise InputError("--per does not go with --dry-run", "leave it out")
     with for_a_while(ranking, options) as source:
-        drawn = () if sample_of in (None, ROWS) else listed(sample_of)
-        n_items, read = forecast_exact(source, options, [*([label] if labels is None else []), *drawn])
+        drawn = [] if sample_of is None else [*(() if sample_of == ROWS else listed(sample_of)), *options.key]
+        n_items, read = forecast_exact(source, options, [*([label] if labels is None else []), *dict.fromkeys(drawn)])
     writes = [out / name for name in kind_for("exact", {}).result.files(None)] if out else []
     head = f"Would evaluate {number_of(n_items, 'item')}."
     labels_forecast = forecast_labels([] if labels is None else [labels])

@@ -28,7 +28,7 @@ from streameval.labelling.answers import ANNOTATORS
 from streameval.methods import check_confidence
 from streameval.options import listed, takes
 from streameval.printed import Event, Printed
-from streameval.questions import Question, refuse_terms
+from streameval.questions import Question, refuse_against, refuse_terms
 from streameval.stores import atomic, locks
 from streameval.study import Study
 from streameval.study.history import DATE, History, Settings, WatchedStudy, read_history
@@ -101,6 +101,7 @@ def monitor(
     watched = None if measure is None else Question.of(measure)
     if watched is not None:
         refuse_terms(watched)
+        refuse_against(watched)
     asked = {"measure": watched, "confidence": confidence}
     allowed = listed(allow)
     if confidence is not None:

@@ -1,6 +1,7 @@
 """The language of questions: what is printed reads as the same, and what cannot be read is pointed at."""
 
 import math
+import re
 from dataclasses import replace
 from decimal import Decimal
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streameval.errors import InputError
-from streameval.questions import Condition, Question, Width, conditions, measures
+from streameval.questions import Against, Condition, Question, Width, conditions, measures
 from streameval.questions.asking import Asking
 from streameval.questions.comparing import Comparing, questions_of
 from streameval.questions.cutoffs import FORM, Cutoff
@@ -22,8 +23,12 @@ cutoffs = st.one_of(
     st.builds(Cutoff, st.just("score"), st.sampled_from(["0.7", "-3", "2026-01-31", "1000000", "0", "high"])),
 )
 finite = st.floats(allow_nan=False, allow_infinity=False).map(lambda x: Decimal(repr(x)) or Decimal(0))
+folders = st.from_regex(r"[A-Za-z0-9_./:@ -]{1,12}", fullmatch=True).filter(
+    lambda text: text == text.strip() and not re.search(r"\s[-+]", text)
+)
 demands = st.one_of(
     st.none(),
+    st.builds(Against, st.sampled_from([">=", ">", "<=", "<"]), folders, finite),
     st.builds(Condition, st.sampled_from([">=", ">", "<=", "<"]), finite),
     st.builds(Width, finite.map(abs).filter(bool), st.just("difference")),
     st.builds(Width, decimals, st.just("value")),

@@ -133,7 +133,7 @@ def test_a_file_of_check_is_replaced_and_no_other(exact, capsys, tmp_path):
 def test_any_text_can_be_written(tmp_path, capsys):
     strange = "a\x00b\x1b[2J\ud800\ufffe\uffff<&\"'>]]>ä\n"
     claim = replace(Claim("exact", 1.0, "nothing"), about=strange)
-    row = [strange, "0.1", "0.2", "inconclusive", strange]
+    row = [strange, "bounds 0.1 to 0.2", "inconclusive", strange]
     gate_files.write_junit(tmp_path / "gate.xml", strange, claim, [row], strange, strange)
     ((_, message),) = next(iter(outcomes(suite_of(tmp_path / "gate.xml")).values()))
     assert message.startswith("inconclusive: a\\x00b\\x1b[2J\\ud800��<&\"'>]]>ä")

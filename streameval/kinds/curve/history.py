@@ -248,7 +248,7 @@ class DayHistory(Watched):
     def precision(self) -> str | None:
         """The precision to keep; None where none was named."""
         demand = self.settings.watched.demand
-        return None if demand is None else plain(demand.value)
+        return plain(demand.value) if isinstance(demand, Condition) else None
 
     @property
     def place_in_list(self) -> str:

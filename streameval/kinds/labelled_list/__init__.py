@@ -15,6 +15,8 @@ from streameval.labelling.options import LabelMeaning
 if TYPE_CHECKING:
     from streameval.kinds.exact import ExactRun
     from streameval.kinds.labelled_list.results import ListResult
+    from streameval.kinds.results import HeldAgainst, StudyResult
+    from streameval.questions import Question
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,12 @@ class LabelledList(OneRanking):
         if out is not None:
             result.save(Study(Path(out)), None)
         return result
+
+    def held_against(self, question: Question, paths: Sequence[Path], results: Sequence[StudyResult]) -> HeldAgainst:
+        """Hold a metric against that of another list; of samples of the same draws by the paired difference."""
+        from streameval.kinds.labelled_list.comparison import held_against
+
+        return held_against(question, paths, results)
 
 
 KIND = LabelledList()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
 from string import ascii_lowercase
@@ -15,12 +16,16 @@ import pyarrow as pa
 
 from streameval.counting.influence import Clusters
 from streameval.errors import InputError
+from streameval.kinds.curve.comparison import subtract
 from streameval.kinds.exact import ROWS
 from streameval.kinds.labelled_list.results import ListResult
+from streameval.kinds.results import HeldAgainst, StudyResult
 from streameval.kinds.side_by_side import SideBySide
-from streameval.metrics.intervals import claim_at, widening
-from streameval.metrics.paired_samples import PairedDifference, classes_of, holm, paired_difference
-from streameval.metrics.sampled_rows import BINS_IN_USE, OF_NONE, column_of
+from streameval.metrics.intervals import CONFIDENCE, claim_at, widening
+from streameval.metrics.paired_samples import PairedDifference, classes_of, difference_decides, holm, paired_difference
+from streameval.metrics.sampled_rows import BINS_IN_USE, HASHES, OF_NONE, column_of
+from streameval.questions import Against, Condition, Question
+from streameval.questions.printed import measure_of
 from streameval.study.results import SKETCH, Result
 from streameval.text import number_of
 
@@ -33,7 +38,15 @@ _DIFFERENCES = pa.schema(
 _MAIN = ("average_precision", "roc_auc", "r_precision", "precision_at", "precision_at_score", "recall_at_score",
          "f1_at_score")  # fmt: skip
 _SAME_ITEMS = "evaluate each on the same items; --sample-of names the key of what was drawn in all of them"
+_SAME_LABELS = "label both by the same judgements"
 _ANOTHER_ORDER = "is one stored in another order? Then draw by a key: --sample-of COLUMN"
+
+
+# what is compared by counts and hashes: its column, what it counts, and what to do where these differ
+_COMPARED = (("items", "items", "rows", _SAME_ITEMS), ("labels", "positives", "positive rows", _SAME_LABELS))
+# what a difference of lists that are no samples says
+_OF_LISTS = ("exact, of these lists and not of what they were drawn from",
+             ("A difference is exact of these lists, and not of what they were drawn from.",))  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +62,7 @@ class SamplesComparison(SideBySide):
             `p_value`, the same raised by Holm's rule over all pairs of the main metrics, which are shown at once
             (`p_holm`, null of other metrics), `higher` where that is below 1 − confidence, and `no_interval`: why there
             is none.
+        unchecked: What could not be checked of the items and labels, in a sentence; empty where all could.
     """
 
     kind: ClassVar[str] = "labelled_list"
@@ -57,6 +71,7 @@ class SamplesComparison(SideBySide):
     drawn: str
     confidence: float
     differences: pa.Table = field(repr=False)
+    unchecked: str = ""
 
     @property
     def claim(self) -> str:
@@ -96,10 +111,48 @@ def compared_samples(paths: Sequence[Path], results: Sequence[ListResult], confi
     sides = {letter: _Sketched.of(result) for letter, result in zip(ascii_lowercase, results, strict=False)}
     rows = [row for name in sides["a"].rows for row in _of_metric(name, sides, confidence)]
     raise_by_holm(main_rows(rows), confidence)
-    of = results[0].summary["sample"]["of"]
-    drawn = Clusters(() if of == ROWS else tuple(of)).each
     table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
-    return SamplesComparison([str(path) for path in paths], drawn, confidence, table)
+    folders = [str(path) for path in paths]
+    return SamplesComparison(folders, _drawn(results[0]), confidence, table, _unchecked(paths, results))
+
+
+def held_against(question: Question, paths: Sequence[Path], results: Sequence[StudyResult]) -> HeldAgainst:
+    """Hold a metric of a list against that of another one, exactly; of samples by the interval of their difference.
+
+    Raises:
+        InputError: One list is no exact result, or is a sample and the other is none, or samples are not of the same
+            draws.
+    """
+    demand, (result, other) = question.demand, results
+    if not (isinstance(demand, Against) and isinstance(result, ListResult) and isinstance(other, ListResult)):
+        raise InputError(f"{question}: a list whose every item has a label is held against another such list",
+                         "`compare` has the difference of others")  # fmt: skip
+    refuse_without_sums(paths, results)
+    mine, theirs = (each.bounds(question.measure) for each in results)
+    margin = float(demand.margin)
+    moved = [side + margin for side in (theirs.upper, theirs.lower)]
+    lower, upper = subtract([mine.lower, mine.upper], moved).tolist()
+    if not is_sample(result):
+        outcome = Condition(demand.operator, Decimal(0)).outcome(lower, upper)
+        return HeldAgainst(lower + margin, upper + margin, math.nan, math.nan, outcome, *_OF_LISTS)
+    _refuse_other_draws(paths[0], result, paths[1], other)
+    gap = _interval_of(question, _Sketched.of(result), _Sketched.of(other))
+    claim = f"{claim_at()}: {_drawn(result)}"
+    sentences = difference_decides(claim), _unchecked(paths, [result, other])
+    return HeldAgainst.of_samples(question, (lower + margin, upper + margin), (gap.low, gap.high), claim, sentences,
+                                  gap.reason)  # fmt: skip
+
+
+def _interval_of(question: Question, first: _Sketched, second: _Sketched) -> PairedDifference:
+    names = [name for name in first.rows if measure_of(*name) == str(question.measure)]
+    if not names or names[0] not in second.rows:
+        return PairedDifference(math.nan, reason="no sums were kept of it")
+    return _difference(names[0], first, second, CONFIDENCE)
+
+
+def _drawn(result: ListResult) -> str:
+    of = result.summary["sample"]["of"]
+    return Clusters(() if of == ROWS else tuple(of)).each
 
 
 def main_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -143,13 +196,51 @@ def _refuse_other_draws(a: Path, first: ListResult, b: Path, second: ListResult)
         if samples[0][what] != samples[1][what]:
             raise InputError(f"{a} and {b} are not of the same draws: --sample-of {_told(samples[0][what])} and "
                              f"{_told(samples[1][what])}", _SAME_ITEMS)  # fmt: skip
-    for what, meant in (("items", "rows"), ("positives", "positive rows")):
-        counts = [result.tables[SKETCH].column(what).to_numpy() for result in (first, second)]
+    tables = first.tables[SKETCH], second.tables[SKETCH]
+    hashed = _has_hashes(first) and _has_hashes(second) and _key_of(first) == _key_of(second)
+    by_place = samples[0]["of"] == ROWS
+    for (what, column, meant, hint), hashes in zip(_COMPARED, HASHES, strict=True):
+        hint = _ANOTHER_ORDER if by_place else hint
+        counts = [table.column(column).to_numpy() for table in tables]
         if other := int(np.sum(counts[0] != counts[1])):
             sums = " and ".join(f"{int(count.sum()):,}" for count in counts)
-            raise InputError(f"{a} and {b} are not of the same {'items' if what == 'items' else 'labels'}: {sums} "
-                             f"{meant}, which differ in {number_of(other, 'bin')} of {counts[0].size:,}",
-                             _ANOTHER_ORDER if samples[0]["of"] == ROWS else _SAME_ITEMS)  # fmt: skip
+            raise InputError(f"{a} and {b} are not of the same {what}: {sums} {meant}, which differ in "
+                             f"{number_of(other, 'bin')} of {counts[0].size:,}", hint)  # fmt: skip
+        if hashed and (other := _differing(tables, hashes)):
+            raise InputError(f"{a} and {b} are not of the same {what}: as many {meant}, but others, in "
+                             f"{number_of(other, 'bin')} of {counts[0].size:,}", hint)  # fmt: skip
+
+
+def _differing(tables: Sequence[pa.Table], column: str) -> int:
+    """Count the bins in which a column of two tables differs."""
+    first, second = (table.column(column).to_numpy() for table in tables)
+    return int(np.sum(first != second))
+
+
+def _has_hashes(result: ListResult) -> bool:
+    return set(HASHES) <= set(result.tables[SKETCH].column_names)
+
+
+def _key_of(result: ListResult) -> tuple[str, ...]:
+    """Name the columns that tell the rows of a draw apart."""
+    return tuple(result.summary["ranking"].get("key", ()))
+
+
+def _unchecked(paths: Sequence[Path], results: Sequence[ListResult]) -> str:
+    """Say what could not be checked of items and labels of results that are compared; empty where all could."""
+    if old := [str(path) for path, result in zip(paths, results, strict=True) if not _has_hashes(result)]:
+        have = "has" if len(old) == 1 else "have"
+        return (f"Of items and labels only counts by bin were compared: {' and '.join(old)} {have} no hash sums "
+                "(exact makes them now).")  # fmt: skip
+    if len(keys := {_key_of(result): None for result in results}) > 1:
+        named = " and ".join(f"--key {','.join(key)}" if key else "no --key" for key in keys)
+        return f"Of items and labels only counts by bin were compared: results were made with {named}."
+    of = results[0].summary["sample"]["of"]
+    if any(keys):
+        return ""
+    if of == ROWS:
+        return "Rows were told apart by their place: labels agree at every place, and items were not compared (--key)."
+    return f"Rows of one {' and '.join(of)} were not told apart (--key)."
 
 
 def _told(value: object) -> str:

@@ -51,7 +51,8 @@ def save(comparison: SamplesComparison, out: Path | None, plot: Path | None, exi
 
 
 def _facts(comparison: SamplesComparison) -> dict[str, Any]:
-    return {"results": comparison.letters, "confidence": comparison.confidence, "claim": comparison.claim}
+    return {"results": comparison.letters, "confidence": comparison.confidence, "claim": comparison.claim,
+            **({"unchecked": comparison.unchecked} if comparison.unchecked else {})}  # fmt: skip
 
 
 def describe(comparison: SamplesComparison) -> tuple[dict[str, Any], list[Paragraph]]:
@@ -61,8 +62,12 @@ def describe(comparison: SamplesComparison) -> tuple[dict[str, Any], list[Paragr
     reasons = without_interval((_name(row), row) for row in main_rows(rows))
     sentence = verdict(comparison)
     lines: list[Paragraph] = [*named, "", sentence, "", _table(comparison, main_rows(rows)), "",
-                              meaning(comparison), *reasons]  # fmt: skip
+                              meaning(comparison), *_remark(comparison), *reasons]  # fmt: skip
     return {**_facts(comparison), "verdict": sentence, "differences": rows}, lines
+
+
+def _remark(comparison: SamplesComparison) -> list[str]:
+    return [comparison.unchecked] if comparison.unchecked else []
 
 
 def meaning(comparison: SamplesComparison) -> str:
@@ -99,6 +104,7 @@ def page(comparison: SamplesComparison) -> str:
     lead = [
         *(soft(f"{letter}: {folder}") for letter, folder in comparison.letters.items()),
         highlight(verdict(comparison)),
+        *map(soft, _remark(comparison)),
     ]
     return document(f"streameval: {title}", title, lead, [
         Section("Differences", f"{meaning(comparison)} {_ABOUT}", picture),

@@ -40,7 +40,7 @@ def clusters_in(ranking: Ranking, drawn: Clusters) -> Clusters:
         InputError: A column is not there, or cannot tell draws apart; a score that scores cannot be.
     """
     names = ranking.rows.all_names()
-    clusters = replace(drawn, scores=tuple(_key_of(ranking, place) for place in drawn.at))
+    clusters = replace(drawn, key=ranking.options.key, scores=tuple(_key_of(ranking, place) for place in drawn.at))
     if drawn.columns == (ROWS,) and ROWS not in names:
         return replace(clusters, columns=())
     for name in drawn.columns:

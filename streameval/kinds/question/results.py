@@ -21,7 +21,7 @@ from streameval.kinds.question.plan import is_asked
 from streameval.kinds.question.says import describe_standing, forecast_sentence, text
 from streameval.kinds.question.tree import known_now, state_of
 from streameval.kinds.results import Decision, StudyResult
-from streameval.questions import Condition, Outcome, Question, Width
+from streameval.questions import Against, Condition, Outcome, Question, Width
 from streameval.questions.cutoffs import Cutoff
 from streameval.questions.printed import measure_of
 from streameval.reporting.next_step import met_condition, next_round
@@ -149,7 +149,7 @@ class QuestionResult(StudyResult):
 def _asking(question: Question, study: str) -> str:
     """Say how a measure can be asked for: of this study, or of another kind of one."""
     width = Width(Decimal("0.1"), "value") if question.metric == "positives" else Width(Decimal("0.05"))
-    demands: list[Condition | Width] = (
+    demands: list[Condition | Against | Width] = (
         [question.demand] if question.demand else [width, Condition(">=", Decimal("0.8"))]
     )
     for example in (replace(question, demand=demand) for demand in demands):

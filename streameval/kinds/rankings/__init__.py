@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,7 +16,9 @@ from streameval.text.options import flag
 if TYPE_CHECKING:
     from streameval.kinds.exact import ExactRun
     from streameval.kinds.rankings.results import RankingsEvaluation
+    from streameval.kinds.results import HeldAgainst, StudyResult
     from streameval.per_query.evaluate import SinkOpener
+    from streameval.questions import Question
 
 
 class LabelledRankings(Kind):
@@ -56,6 +58,12 @@ class LabelledRankings(Kind):
         return measure_rankings(
             ranking, options, run, None if out is None else partial(self._evaluate_and_save, Path(out))
         )
+
+    def held_against(self, question: Question, paths: Sequence[Path], results: Sequence[StudyResult]) -> HeldAgainst:
+        """Hold a mean against that of another system, by the paired difference on the rankings that both have."""
+        from streameval.kinds.rankings.comparison import held_against
+
+        return held_against(question, paths, results)
 
     def _evaluate_and_save(
         self, folder: Path, identity: str, run: Callable[[SinkOpener | None], RankingsEvaluation]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,16 +14,22 @@ import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
 from streameval.kinds.rankings.results import RankingsEvaluation
+from streameval.kinds.results import HeldAgainst, StudyResult
 from streameval.kinds.side_by_side import SideBySide
 from streameval.metrics import ROUNDING
+from streameval.metrics.intervals import CONFIDENCE, claim_at
 from streameval.metrics.means import mean_difference
+from streameval.metrics.paired_samples import difference_decides
 from streameval.order.scan import key_hashes
 from streameval.per_query.measured import metric_names
 from streameval.per_query.options import OptionalMeasures
+from streameval.questions import Question
+from streameval.questions.printed import measure_of
 from streameval.rows import Rows, open_rows
 from streameval.rows.options import RankingOptions
 from streameval.study import Study
 from streameval.study.results import EXACT
+from streameval.text import number_of
 from streameval.text.options import flag
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
@@ -94,6 +100,31 @@ def compare_rankings(a: Path, b: Path, confidence: float) -> RankingsComparison:
     table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
     only = left.size - relevant[0].size, right.size - relevant[0].size
     return RankingsComparison(str(a), str(b), int(first.size), *only, unlike, confidence, table)
+
+
+def held_against(question: Question, paths: Sequence[Path], results: Sequence[StudyResult]) -> HeldAgainst:
+    """Hold a mean against that of another system, by the interval of their paired difference.
+
+    Raises:
+        InputError: The other results are of no such rankings, of others, or both cannot be compared in this.
+    """
+    if not isinstance(results[1], RankingsEvaluation):
+        raise InputError(f"{question}: means over many rankings are held against other such means",
+                         "`compare` has the difference of others")  # fmt: skip
+    results[0].bounds(question.measure)  # which says what there is
+    compared = compare_rankings(paths[0], paths[1], CONFIDENCE)
+    if left_out := compared.only_a + compared.only_b:
+        raise InputError(f"{question}: only one of the two has {number_of(left_out, 'ranking')} of all",
+                         "`compare` has the difference on those that both have")  # fmt: skip
+    row = next((row for row in compared.differences.to_pylist() if row["rankings"]
+                and measure_of(row["metric"], row["argument"]) == str(question.measure)), None)  # fmt: skip
+    if row is None or (compared.unlike and not _WITHOUT_ALL_POSITIVES.match(row["metric"].removeprefix("mean_"))):
+        why = "" if row is None else f": {number_of(compared.unlike, 'ranking')} with other positives"
+        raise InputError(f"{question}: there is no difference of the two{why}", "evaluate both alike")
+    claim = f"{claim_at()}: each ranking"
+    interval = (math.nan, math.nan) if row["low"] is None else (row["low"], row["high"])
+    return HeldAgainst.of_samples(question, (row["lower"], row["upper"]), interval, claim,
+                                  [difference_decides(claim)], row["no_interval"])  # fmt: skip
 
 
 # they depend on the items returned alone

@@ -9,15 +9,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from suite_cases import examples
 
 import streameval
 from streameval.cli import run
-from streameval.counting.influence import SEED
+from streameval.counting.influence import SEED, bins_of, hashes_of
 from streameval.kernels.influence import BINS
+from streameval.kernels.order import add_words
 from streameval.kinds.labelled_list.comparison import main_rows, raise_by_holm
 from streameval.kinds.labelled_list.comparison_page import verdict
 from streameval.metrics.paired_samples import classes_of, holm, paired_difference
 from streameval.order.scan import key_hashes
+from streameval.parquet.own_tables import read_table
+from streameval.stores import atomic
+from streameval.study import Study
 
 N = 4_000
 CLAIM = "approximately 95 %, if these are independent draws: each id"
@@ -152,6 +159,84 @@ def test_results_of_other_draws_are_refused(models, tmp_path, change, message):
     other = evaluated(tmp_path, table, "model1", **change)
     with pytest.raises(streameval.InputError, match=message):
         streameval.compare(models[0], other)
+
+
+def of_users(sample_of="user", key=None, **columns):
+    """Evaluate rows of a hundred users, some of whose columns are others."""
+    rng = np.random.default_rng(8)
+    rows = {"user": np.repeat(np.arange(100), 20), "id": np.arange(2_000), "label": np.tile([1, 0, 0, 1], 500),
+            "score": rng.normal(size=2_000)}  # fmt: skip
+    return streameval.exact(pa.table({**rows, **columns}), score="score", sample_of=sample_of, key=key or ())
+
+
+def saved(found, folder):
+    found.save(Study(folder), None)
+    return folder
+
+
+@pytest.mark.parametrize("by", [{"key": "id"}, {"sample_of": "id"}])
+def test_the_same_counts_of_other_items_or_labels_are_refused(tmp_path, by):
+    first = saved(of_users(**by), tmp_path / "first")
+    mixed = np.random.default_rng(2).permutation(2_000)
+    rows = {"user": np.repeat(np.arange(100), 20), "id": np.arange(2_000), "label": np.tile([1, 0, 0, 1], 500)}
+    again = of_users(**by, **{name: values[mixed] for name, values in rows.items()})
+    assert streameval.compare(first, saved(again, tmp_path / "again")).unchecked == (
+        "" if "key" in by else "Rows of one id were not told apart (--key)."
+    )
+    bins = bins_of(hashes_of(np.arange(2_000, dtype=np.uint64)))
+    label = rows["label"].copy()
+    same = [np.flatnonzero((bins == at) & (label == wanted)) for at in np.unique(bins) for wanted in (0, 1)]
+    swapped = next([int(a[0]), int(b[0])] for a, b in zip(same[::2], same[1::2], strict=True) if a.size and b.size)
+    if "key" in by:
+        swapped = [0, 1]  # of one user
+    label[swapped] = label[swapped[::-1]]
+    with pytest.raises(
+        streameval.InputError, match=r"of the same labels: as many positive rows, but others, in 1 bin of 4,096"
+    ) as refused:
+        streameval.compare(first, saved(of_users(**by, label=label), tmp_path / "labels"))
+    assert refused.value.hint == "label both by the same judgements"
+    if "key" in by:
+        with pytest.raises(streameval.InputError, match=r"of the same items: as many rows, but others, in \d+ bins of"):
+            streameval.compare(first, saved(of_users(**by, id=np.arange(2_000) + 7), tmp_path / "items"))
+
+
+@settings(max_examples=examples(5, 40), deadline=None)
+@given(seed=st.integers(0, 2**32), key=st.sampled_from([(), "id"]))
+def test_hashes_are_summed_by_bin_whatever_the_order(seed, key):
+    rng = np.random.default_rng(seed)
+    rows = {"user": rng.integers(0, 9, 200), "id": rng.integers(0, 1_000, 200), "label": rng.integers(0, 2, 200)}
+    table = of_users(key=key, **rows, score=rng.normal(size=200)).tables["influence"]
+    hashes = key_hashes(pa.table({"user": rows["user"]}), SEED)
+    bins = hashes >> np.uint64(52)
+    if key:
+        add_words(hashes, key_hashes(pa.table({"id": rows["id"]}), ~SEED))
+    for name, wanted in (("item_hashes", np.ones(200, bool)), ("label_hashes", rows["label"] == 1)):
+        sums = [sum(hashes[wanted & (bins == at)].tolist()) % 2**64 for at in range(BINS)]
+        assert table.column(name).to_pylist() == sums
+    places = of_users(sample_of="rows", **rows, score=rng.normal(size=200)).tables["influence"]
+    assert (
+        sum(places.column("item_hashes").to_pylist()) % 2**64
+        == sum(hashes_of(np.arange(200, dtype=np.uint64)).tolist()) % 2**64
+    )
+
+
+def test_what_could_not_be_checked_is_said(tmp_path, capsys):
+    plain, keyed, other = (saved(of_users(key=key), tmp_path / name)
+                           for name, key in (("plain", ()), ("keyed", "id"), ("other", ())))  # fmt: skip
+    assert run(["compare", str(plain), str(keyed), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unchecked"] == (
+        "Of items and labels only counts by bin were compared: results were made with no --key and --key id."
+    )
+    assert run(["compare", str(plain), str(other)]) == 0
+    assert "Rows of one user were not told apart (--key)." in capsys.readouterr().out
+    rows = [saved(of_users(sample_of="rows"), tmp_path / name) for name in ("rows", "more")]
+    assert streameval.compare(*rows).unchecked.startswith("Rows were told apart by their place: labels agree")
+    table = read_table(plain / "influence.parquet", "")
+    without = table.table.drop_columns(["item_hashes", "label_hashes"])
+    atomic.write_all({plain / "influence.parquet": atomic.parquet(without, table.facts)})
+    assert streameval.compare(plain, other).unchecked == (
+        f"Of items and labels only counts by bin were compared: {plain} has no hash sums (exact makes them now)."
+    )
 
 
 def test_a_sample_is_not_compared_with_a_list_that_is_none(models, tmp_path):

@@ -29,12 +29,16 @@ def sample(n=1_000, values=None, seed=5):
     score = rng.normal(size=n) + label
     user = rng.integers(0, 200, n)
     return pa.table({"label": label, "score": score if values is None else np.round(score * values / 4), "user": user,
-                     "name": [f"user {one}" for one in user]})  # fmt: skip
+                     "name": [f"user {one}" for one in user], "row": np.arange(n)})  # fmt: skip
 
 
 def value(found, metric, argument="", side="estimate"):
     (row,) = [one for one in found.metrics.to_pylist() if (one["metric"], one["argument"]) == (metric, argument)]
     return row[side]
+
+
+def tables_of(found):
+    return found.metrics, found.tables["influence"]
 
 
 def by_score(table, **options):
@@ -44,17 +48,17 @@ def by_score(table, **options):
 @pytest.mark.parametrize("values", [None, 1, 12])
 def test_every_way_of_reading_a_sample_gives_the_same_bytes(values, small_blocks, monkeypatch):
     table = sample(values=values)
-    first = by_score(table).metrics
+    first = tables_of(by_score(table, key="row"))
     mixed = table.take(np.random.default_rng(2).permutation(table.num_rows))
-    assert by_score(mixed).metrics == first
-    assert by_score(table, threads=3).metrics == first
-    in_order = by_score(table.sort_by([("score", "descending")]))
+    assert tables_of(by_score(mixed, key="row")) == first
+    assert tables_of(by_score(table, key="row", threads=3)) == first
+    in_order = by_score(table.sort_by([("score", "descending")]), key="row")
     assert "in score order" in in_order.summary["how"]
-    assert in_order.metrics == first
+    assert tables_of(in_order) == first
     monkeypatch.setattr(scored, "_WORDS", 0.0)
-    ranges = by_score(table, memory=0.05)
+    ranges = by_score(table, key="row", memory=0.05)
     assert ranges.summary["how"] == "ordered range by range"
-    assert ranges.metrics == first
+    assert tables_of(ranges) == first
 
 
 def test_workers_give_the_bytes_of_one_machine(tmp_path):
@@ -62,14 +66,14 @@ def test_workers_give_the_bytes_of_one_machine(tmp_path):
     for name, rows in (("mixed", table), ("stored", table.sort_by([("score", "descending")]))):
         pq.write_table(rows, tmp_path / f"{name}.parquet", row_group_size=700)
         alone, together = (
-            by_score(str(tmp_path / f"{name}.parquet"), engine=engine).metrics for engine in ("local", Cluster(1))
+            tables_of(by_score(str(tmp_path / f"{name}.parquet"), engine=engine)) for engine in ("local", Cluster(1))
         )
         assert alone == together
-    drawn = {"sample_of": "rows", "label": "label"}
-    assert (
-        streameval.exact(str(tmp_path / "stored.parquet"), **drawn).metrics
-        == streameval.exact(str(tmp_path / "stored.parquet"), engine=Cluster(2), **drawn).metrics
+    alone, together = (
+        tables_of(streameval.exact(str(tmp_path / "stored.parquet"), sample_of="rows", engine=engine))
+        for engine in ("local", Cluster(2))
     )
+    assert alone == together
 
 
 def test_a_list_that_is_no_sample_is_as_it_was():
@@ -97,8 +101,7 @@ def test_an_open_end_is_one_that_the_first_k_can_reach():
 
 
 def test_a_column_row_is_another_draw_than_each_row():
-    table = sample().append_column("row", pa.array(range(1_000)))
-    ids = {streameval.exact(table, score="score", sample_of=of).evaluation_id for of in ("row", "rows")}
+    ids = {streameval.exact(sample(), score="score", sample_of=of).evaluation_id for of in ("row", "rows")}
     assert len(ids) == 2
 
 
@@ -125,6 +128,14 @@ def test_each_metric_has_an_interval_or_a_reason():
         assert has == [row["no_interval"] is None] * 3
         if row["low"] is not None:
             assert row["low"] < row["estimate"] < row["high"]
+
+
+def test_draws_may_all_have_the_same_share_of_positives():
+    rng = np.random.default_rng(4)
+    table = pa.table({"user": np.repeat(np.arange(200), 4), "label": np.tile([1, 0, 0, 1], 200),
+                      "score": rng.normal(size=800)})  # fmt: skip
+    low, high = (value(by_score(table), "recall_at", "100", side) for side in ("low", "high"))
+    assert 0.0 < low < high < 1.0
 
 
 def test_reasons_say_what_is_in_the_way():
