@@ -157,11 +157,7 @@ def exact(
     negative: Sequence[str] | None = ...,
     relevant: str | None = ...,
     at: Sequence[str] | None = ...,
-    gain: Literal["linear", "exponential"] | None = ...,
-    no_positives: Literal["zero", "skip"] | None = ...,
-    ties: Literal["all", "trec_eval", "scikit-learn"] | None = ...,
     positives: Any = ...,
-    unjudged: Literal["skip", "zero"] | None = ...,
 ) -> Evaluation: ...
 @overload
 def exact(
@@ -185,11 +181,7 @@ def exact(
     negative: Sequence[str] | None = ...,
     relevant: str | None = ...,
     at: Sequence[str] | None = ...,
-    gain: Literal["linear", "exponential"] | None = ...,
-    no_positives: Literal["zero", "skip"] | None = ...,
-    ties: Literal["all", "trec_eval", "scikit-learn"] | None = ...,
     positives: Any = ...,
-    unjudged: Literal["skip", "zero"] | None = ...,
 ) -> RankingsEvaluation: ...
 def grow(
     study: str | os.PathLike[str],

@@ -15,6 +15,7 @@ from types import MappingProxyType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import streameval
+from streameval.calls import split_at_commas
 from streameval.errors import InputError, did_you_mean
 from streameval.text import short
 from streameval.text.options import flag
@@ -27,6 +28,11 @@ AnyVerb = TypeVar("AnyVerb", bound=Callable[..., Any])
 def option(default: Any, help: str, shown: str = "") -> Any:
     """Declare a field that is an option, with a sentence of help; `shown` is its default, where None stands for it."""
     return field(default=default, metadata={"help": help, "shown": shown})
+
+
+def parameter(default: Any) -> Any:
+    """Declare a field that stands in the value of an option, as ties in "query(ties=all)": no keyword sets it."""
+    return field(default=default, metadata={"parameter": True})
 
 
 @cache
@@ -59,7 +65,8 @@ def takes(
     """
 
     def declared(verb: AnyVerb) -> AnyVerb:
-        quick = [*_parameter_names(verb), *(field_of_kind.name for kind in kinds for field_of_kind in fields(kind))]
+        options = [option for kind in kinds for option in fields(kind) if "parameter" not in option.metadata]
+        quick = [*_parameter_names(verb), *(option.name for option in options)]
 
         @wraps(verb)
         def checked(*positional: Any, **named: Any) -> Any:
@@ -160,15 +167,15 @@ def _unknown(verb: Callable[..., Any], name: str, value: object) -> InputError:
 
 
 def listed(value: Any) -> tuple[str, ...]:
-    """Read names or numbers: several of them, one, or a text in which commas separate them.
+    """Read names or numbers: several of them, one, or a text in which commas separate them, but those in parentheses.
 
-    >>> listed("day, id"), listed(["a, b"]), listed(10)
-    (('day', 'id'), ('a, b',), ('10',))
+    >>> listed("day, id(ties=all, gain=linear)"), listed(["a, b"]), listed(10)
+    (('day', 'id(ties=all, gain=linear)'), ('a, b',), ('10',))
 
     Raises:
         InputError: Commas with nothing between them: something may have been forgotten.
     """
-    several = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
+    several = value if isinstance(value, Iterable) and not isinstance(value, str) else split_at_commas(str(value))
     texts = [str(part).strip() for part in several]
     if isinstance(value, str) and value.strip() and not all(texts):
         raise InputError(f"'{value}': nothing stands on one side of a comma", "leave that comma out")

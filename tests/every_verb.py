@@ -158,9 +158,9 @@ exact list.parquet --label truth --labels truth.parquet --on id
 exact again.parquet --label label --out exact-again
 compare exact exact-again
 exact list.parquet --label label --per query --score score --key id --at 3,10 --out rankings
-exact list.parquet --label grade --per query --score score --gain exponential --key id --positives grades-beyond.parquet
-exact list.parquet --label label --per query --score score --key id --ties trec_eval
-exact list.parquet --label label --per query --score score --ties scikit-learn
+exact list.parquet --label grade --per query(gain=exponential) --score score --key id --positives grades-beyond.parquet
+exact list.parquet --label label --per query(ties=trec_eval) --score score --key id
+exact list.parquet --label label --per query(ties=scikit-learn) --score score
 exact list.parquet --label label --per name --score score --memory 0.3
 exact again.parquet --label label --per query --score score --key id --at 3,10 --out rankings-again
 compare rankings rankings-again

@@ -8,12 +8,14 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, get_args
 
+from streameval.calls import write_call
 from streameval.errors import InputError
 from streameval.judges.options import JudgeValue
 from streameval.methods import list_parameters
 from streameval.methods.adopted.designs import DrawValue
 from streameval.methods.values import MethodValue, method_values, parameters_of
 from streameval.options import listed
+from streameval.per_query.options import PARAMETERS
 from streameval.questions import Question
 from streameval.questions.comparing import Looks, questions_of
 from streameval.text.numbers import whole_number
@@ -137,6 +139,10 @@ def _renamed(typed: _Typed) -> dict[str, Any]:
         thresholds = tuple(map(float, listed(classes))) or judge.thresholds
         new["judge"] = str(JudgeValue(judge.column, thresholds, whole_number(sample) if sample else judge.sample,
                                       float(accuracy) if accuracy else judge.accuracy))  # fmt: skip
+    of_many = {name: value for name in PARAMETERS if (value := typed.take_retired(flag(name)))}
+    if of_many:
+        *columns, last = listed(",".join(typed.take("--per")))
+        new["per"] = ",".join([*columns, write_call(last, of_many)])
     if typed.has("--stages") and typed.take_retired("--growing"):
         new["stages"] = f"{typed.take('--stages')[-1]}:later"
     if typed.has("--score") and typed.take_retired("--ascending"):

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from math import ceil, floor
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from streameval.errors import InputError
+from streameval.calls import read_column
+from streameval.errors import InputError, did_you_mean
 from streameval.labelling.options import LabelMeaning
-from streameval.options import check_types, listed, option
+from streameval.options import check_types, listed, option, parameter, types_of
 from streameval.questions import Asked, Condition, Question, Width
 from streameval.questions.asking import read_questions
 from streameval.questions.cutoffs import plain
 from streameval.questions.other_names import ELEVEN_POINTS, rank_biased, read_other
 from streameval.text import number_of
 
+_EXAMPLE = "query(ties=trec_eval, gain=exponential)"
 _MOST_CUTOFFS, _MOST_OPTIONAL = 20, 40
 _RANK_BIASED = re.compile(r"rbp(\.(?=\d*[1-9])\d{1,6})")
 _RANKINGS, _ITEMS = 1_000, 10  # drawn of a list, and labelled of each, where nothing is said
@@ -32,6 +34,13 @@ class PerRanking:
     """Options of evaluating a list of many rankings.
 
     Attributes:
+        per: As it is typed, the parameters below in its parentheses; afterwards the columns alone.
+        gain: Of a label in nDCG: the label, or 2^label - 1. Labels are whole numbers from 0 to 1,000.
+        no_positives: Whether rankings without a positive count as 0 in the means, or are left out; results have both.
+        ties: "all": every order of tied items. "trec_eval": by `key` as text, the largest first, and scores as 32-bit
+            floats. "scikit-learn": thresholds for average precision, and for AUC and nDCG the mean over all orders.
+        unjudged: Whether rankings of which the judgements name no item are left out, or count: nothing in them is
+            positive.
         relevant: From which label on an item is positive (>=2.5 is >=3); nDCG takes every label as a gain.
         positive, negative: Words of labels, as of `LabelMeaning`.
         key: Column that names the item; on the command line that of `RankingOptions`.
@@ -39,7 +48,8 @@ class PerRanking:
 
     per: tuple[str, ...] = option(
         (),
-        "Columns, separated by commas, that name the ranking of a row (a query, a user), which is evaluated by itself.",
+        'Columns a,b that name the ranking of a row: query, or "query(ties=trec_eval)" '
+        "(`streameval guide many-rankings`).",
     )
     at: tuple[str, ...] = option(
         ("1", "10", "100"),
@@ -48,25 +58,15 @@ class PerRanking:
         "metrics of all items of that score or a better one.",
         shown="1,10,100",
     )
-    gain: Literal["linear", "exponential"] = option(
-        "linear", "Gain of a label in nDCG: the label, or 2^label - 1. Labels are whole numbers from 0 to 1,000."
-    )
-    no_positives: Literal["zero", "skip"] = option(
-        "zero", "Rankings without a positive count as 0 in the means, or are left out; both are always given."
-    )
-    ties: Literal["all", "trec_eval", "scikit-learn"] = option(
-        "all",
-        "all: every order of tied items. trec_eval: by --key as text, the largest first, and scores as 32-bit floats. "
-        "scikit-learn: thresholds for average precision, and for AUC and nDCG the mean over all orders.",
-    )
+    gain: Literal["linear", "exponential"] = parameter("linear")
+    no_positives: Literal["zero", "skip"] = parameter("zero")
+    ties: Literal["all", "trec_eval", "scikit-learn"] = parameter("all")
     positives: Any = option(
         None,
         "Table (Parquet, CSV) with a row for each positive that a ranking never returned: its --per columns, --label; "
         "or of judgements, which has rows of grade 0 too, and names the items (--key).",
     )
-    unjudged: Literal["skip", "zero"] = option(
-        "skip", "Rankings of which the judgements name no item are left out, or count: nothing in them is positive."
-    )
+    unjudged: Literal["skip", "zero"] = parameter("skip")
     relevant: str = ">=1"
     positive: tuple[str, ...] = ()
     negative: tuple[str, ...] = ()
@@ -75,8 +75,8 @@ class PerRanking:
     def __post_init__(self) -> None:
         """Check every value."""
         _ = self.words
-        for name in ("per", "at"):
-            object.__setattr__(self, name, listed(getattr(self, name)))
+        for name, value in {**_read_per(self.per), "at": listed(self.at)}.items():
+            object.__setattr__(self, name, value)
         if len(set(self.per)) < len(self.per):
             raise InputError(f"--per names a column twice: {', '.join(self.per)}", "name each once")
         refuse_ambiguous_item(self.key, self.per)
@@ -109,6 +109,26 @@ class PerRanking:
             raise InputError(f"--relevant is {self.relevant!r}, and grade 0 is that of what is not relevant",
                              "such as --relevant '>=1'")  # fmt: skip
         return level
+
+
+def _read_per(per: str | Iterable[str]) -> dict[str, Any]:
+    """Read columns, and the parameters behind the last of them.
+
+    >>> _read_per("country, query(ties=trec_eval)")
+    {'per': ('country', 'query'), 'ties': 'trec_eval'}
+    """
+    calls = [read_column(text, _EXAMPLE) for text in listed(per)]
+    values: dict[str, Any] = {"per": tuple(call.name for call in calls)}
+    for call in calls:
+        for name, argument in call.keys_alone(PARAMETERS).items():
+            words = get_args(types_of(PerRanking)[name])
+            if argument.value not in words:
+                raise InputError(f"{name} is '{argument.value}'", did_you_mean(argument.value, words))
+            values[name] = argument.value
+    return values
+
+
+PARAMETERS = tuple(option.name for option in fields(PerRanking) if "parameter" in option.metadata)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ _OF_ANY_LISTS = {
     )
     for name, hint in _COMPARED.items()
 }
+_OF_MANY = ("gain", "no_positives", "ties", "unjudged")
 _MISSES = {"--misses-from": "--misses VALUE"}
 _ORDER = {"--ascending": "--score=-COL, as in --score=-loss: small ones come first"}
 _EXPECTED = {"--judge-sample": "--judge 'sample=VALUE'", "--judge-accuracy": "--judge 'accuracy=VALUE'"}
@@ -115,6 +116,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--item": "--key VALUE",
         "--window": "--method 'paula(window=VALUE)'",
         "--epsilon": "--method 'paula(epsilon=VALUE)'",
+        **{f"--{name.replace('_', '-')}": f"--per 'query({name}=VALUE)'" for name in _OF_MANY},
     },
     "adopt": {
         **_ORDER,

@@ -112,13 +112,13 @@ def exact(
         key: Columns a,b whose hash breaks ties, and names rows of a sample; with --per the one that names the item.
         engine (Engine or {"local", "spark"}): In Python: what reads the list; the same comes of it, byte for byte.
             Labels beside the list, and windows, are read on this machine only.
-        per: In Python: columns that name the ranking of a row, such as a query's, where the list holds many rankings.
+        per: In Python: columns that name the ranking of a row, such as a query's, where the list holds many rankings;
+            with parameters as "query(ties=trec_eval)" (`PerRanking`).
         rows: In Python: "kept" reads the row of each of many rankings into memory where there is no `out`.
         many: In Python by name: fields of `RankingOptions`, as `score`; of `LabelMeaning`: `positive` and `negative`
-            (words), `relevant` (">=2": from which label on an item is positive); and of a list of many rankings: `at`,
-            `gain`, `no_positives`, `ties`, `positives`, `unjudged` (`streameval.per_query.options.PerRanking`). Of many
-            rankings `key` names the item. Of `trec:RUN#QRELS` the judgements are `positives`, and `key` is `document`,
-            where no other is given.
+            (words), `relevant` (">=2": from which label on an item is positive); and of a list of many rankings: `at`
+            and `positives` (`streameval.per_query.options.PerRanking`). Of many rankings `key` names the item. Of
+            `trec:RUN#QRELS` the judgements are `positives`, and `key` is `document`, where no other is given.
 
     Returns:
         RankingsEvaluation: With `per`: a row for each ranking, which is read into memory unless `out` is given (see

@@ -10,6 +10,7 @@ from places import RECORDED
 from refusals import refused
 
 import streameval
+from streameval.calls import write_call
 from streameval.cli import run as command
 from streameval.errors import InputError
 
@@ -31,7 +32,7 @@ def files(tmp_path):
 
 def test_a_run_with_judgements_is_evaluated_as_the_same_rows_in_a_table(files):
     run, qrels = files
-    how = {"label": "relevance", "per": "query", "score": "score", "key": "document", "ties": "trec_eval", "at": [5]}
+    how = {"label": "relevance", "per": "query(ties=trec_eval)", "score": "score", "key": "document", "at": [5]}
     found = streameval.exact(f"trec:{run}#{qrels}", **how)
     query, item, score = zip(*RUN, strict=True)
     grades = [max(0, JUDGED.get(one[:2], 0)) for one in RUN]
@@ -113,8 +114,8 @@ def written(tmp_path, rows=None):
 
 
 def evaluated(address, **options):
-    found = streameval.exact(address, label="relevance", per="query", score="score", at=[1, 5, 10, "11pt"],
-                             **{"ties": "trec_eval", **options})  # fmt: skip
+    per = write_call("query", {"ties": options.pop("ties", "trec_eval"), "unjudged": options.pop("unjudged", None)})
+    found = streameval.exact(address, label="relevance", per=per, score="score", at=[1, 5, 10, "11pt"], **options)
     return {row["query"]: row for row in found.rankings.to_pylist()}, found
 
 
@@ -142,10 +143,10 @@ def test_a_ranking_of_which_nothing_was_judged_counts_where_it_is_asked_for(tmp_
     rows, _ = evaluated(written(tmp_path), unjudged="zero")
     assert len(rows) == 14
     assert (rows["305"]["positives"], rows["305"]["precision_at_5"]) == (0, 0.0)
-    arguments = ["exact", written(tmp_path), "--label", "relevance", "--per", "query", "--score", "score"]
+    arguments = ["exact", written(tmp_path), "--label", "relevance", "--per=query", "--score", "score"]
     assert command(arguments) == 0
     assert "2 rankings of which nothing was judged were left out (" in " ".join(capsys.readouterr().out.split())
-    assert command([*arguments, "--unjudged", "zero"]) == 0
+    assert command([part.replace("query", "query(unjudged=zero)") for part in arguments]) == 0
     assert "left out" not in capsys.readouterr().out
 
 

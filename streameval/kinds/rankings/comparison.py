@@ -30,7 +30,6 @@ from streameval.rows.options import RankingOptions
 from streameval.study import Study
 from streameval.study.results import EXACT
 from streameval.text import number_of
-from streameval.text.options import flag
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 _DIFFERENCES = pa.schema(
@@ -166,7 +165,7 @@ class _RankingsSide:
         for name in ("gain", "ties", "no_positives", "relevant"):
             ours, theirs = (side.results.summary["parameters"].get(name, ">=1") for side in (self, other))
             if ours != theirs:
-                raise InputError(f"{self.path} was evaluated with {flag(name)}={ours}, {other.path} with {theirs}",
+                raise InputError(f"{self.path} was evaluated with {name}={ours}, {other.path} with {theirs}",
                                  "evaluate both alike")  # fmt: skip
 
     @property

@@ -15,12 +15,12 @@ LIST = pa.table({"query": [*"aaaabbbbcccc"], "score": [4, 3, 2, 1] * 3, "label":
 PRECISIONS = [(1 + 2 / 4) / 2, 1 / 3]  # of a and b; c has no positive
 
 
-def evaluated(**options):
-    return streameval.exact(LIST, label="label", score="score", per="query", at="1,3", **options)
+def evaluated(parameters="no_positives=zero", **options):
+    return streameval.exact(LIST, label="label", score="score", per=f"query({parameters})", at="1,3", **options)
 
 
 def test_a_ranking_without_a_positive_counts_as_the_floor_or_is_left_out():
-    zero, skipped = evaluated(), evaluated(no_positives="skip")
+    zero, skipped = evaluated(), evaluated("no_positives=skip")
     assert zero.mean("gm_map") == pytest.approx((PRECISIONS[0] * PRECISIONS[1] * 1e-5) ** (1 / 3))
     assert skipped.mean("gm_map") == pytest.approx((PRECISIONS[0] * PRECISIONS[1]) ** 0.5)
     both = [row for row in zero.metrics.to_pylist() if row["metric"] == "gm_map"]
@@ -32,7 +32,7 @@ def test_trec_eval_has_the_same():
     query, document, score, grade = zip(*recorded["rows"], strict=True)
     rows = pa.table({"query": query, "document": document, "score": score, "label": grade})
     never = pa.table(dict(zip(("query", "document", "label"), zip(*recorded["never"], strict=True), strict=True)))
-    found = streameval.exact(rows, label="label", score="score", per="query", key="document", ties="trec_eval",
+    found = streameval.exact(rows, label="label", score="score", per="query(ties=trec_eval)", key="document",
                              positives=never)  # fmt: skip
     precisions = [max(one["map"], 1e-5) for one in recorded["results"].values()]
     product = 1.0
@@ -71,6 +71,6 @@ def test_conditions_name_them(tmp_path, monkeypatch, capsys):
     assert run(["show", "e", "gm_map"]) == 0
     assert "0.0136" in capsys.readouterr().out
     assert run(["sql", "e", "SELECT estimate FROM metrics WHERE metric = 'gm_map'"]) == 0
-    evaluated(out="f", no_positives="skip")
+    evaluated("no_positives=skip", out="f")
     shutil.copytree("e", "g")
     assert run(["compare", "e", "g"]) == 0

@@ -85,13 +85,13 @@ def test_the_residual_is_what_unjudged_and_unreturned_items_could_add():
 LIST = pa.table({"query": [*"aaaabbbbcccc"], "score": [4, 3, 2, 1] * 3, "label": [1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0]})
 
 
-def evaluated(**options):
-    return streameval.exact(LIST, label="label", score="score", per="query", **options)
+def evaluated(per="query", **options):
+    return streameval.exact(LIST, label="label", score="score", per=per, **options)
 
 
 def test_means_count_rankings_without_a_positive_as_zero_or_leave_them_out():
     asked = "2,iprec@0.5,11pt,rbp@0.8"
-    zero, skipped = evaluated(at=asked), evaluated(at=asked, no_positives="skip")
+    zero, skipped = evaluated(at=asked), evaluated("query(no_positives=skip)", at=asked)
     a, b = (6 + 5 * 0.5) / 11, 1 / 3
     assert zero.mean("eleven_point_precision") == pytest.approx((a + b) / 3)
     assert skipped.mean("eleven_point_precision") == pytest.approx((a + b) / 2)

@@ -16,14 +16,14 @@ QRELS = {"q": ["x", "x", "x", "x", "y", "x"], "doc": ["a", "c", "e", "b", "e", "
 
 def evaluated(tmp_path, positives, **options):
     pq.write_table(pa.table(positives), tmp_path / "qrels.parquet")
-    found = streameval.exact(pa.table(RUNS), per="q", label="label", at=[2], positives=tmp_path / "qrels.parquet",
-                             options=RankingOptions("score"), **options)  # fmt: skip
+    found = streameval.exact(pa.table(RUNS), label="label", at=[2], positives=tmp_path / "qrels.parquet",
+                             **{"per": "q", "options": RankingOptions("score"), **options})  # fmt: skip
     return {row["q"]: row for row in found.rankings.to_pylist()}, found.summary
 
 
 @pytest.mark.parametrize("ties", ["all", "trec_eval"])
 def test_what_a_ranking_returned_is_no_miss(tmp_path, ties):
-    rows, summary = evaluated(tmp_path, QRELS, key="doc", ties=ties)
+    rows, summary = evaluated(tmp_path, QRELS, key="doc", per=f"q(ties={ties})")
     assert [(rows[q]["positives"], rows[q]["misses"]) for q in "xy"] == [(2, 1), (0, 1)]
     assert rows["x"]["average_precision"] == pytest.approx((1 + 2 / 3) / 3)
     assert summary["positives_left_out"] == 1  # e is there twice; a and c were returned, and so judged
@@ -51,8 +51,8 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
     assert "'q' names the ranking, and cannot name the item" in capsys.readouterr().err
     assert run([*arguments[:-2], "--method", "paula(window=50)"]) == 2
     assert "does not go with --method" in capsys.readouterr().err
-    assert run([*arguments[:2], "--label", "label", "--gain", "exponential"]) == 2
-    assert "--gain is for many rankings, and needs --per" in capsys.readouterr().err
+    assert run([*arguments[:2], "--label", "label", "--positives", "qrels.parquet"]) == 2
+    assert "--positives is for many rankings, and needs --per" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ from suite_cases import examples, slow
 
 import streameval
 from streameval import InputError, RankingOptions
+from streameval.calls import write_call
+from streameval.per_query.options import PARAMETERS
 
 BY_SCORE = RankingOptions(score="score")
 TREC = RECORDED / "trec_eval.json"
@@ -27,6 +29,8 @@ TREC = RECORDED / "trec_eval.json"
 def many(table, score="score", **options):
     """Rows by ranking, and the evaluation."""
     options = {"per": ["q"], "options": RankingOptions(score=score), **options}
+    of_per = {name: options.pop(name) for name in PARAMETERS if name in options}
+    options["per"] = [*options["per"][:-1], *(write_call(name, of_per) for name in options["per"][-1:])]
     found = streameval.exact(table, label="label", **options)
     return {row["q"]: row for row in found.rankings.to_pylist()}, found
 

@@ -32,8 +32,17 @@ def test_topics_have_the_values_of_trec_eval(score, label, tmp_path, capsys, rea
     path = real("clef_tar2017_amc")
     table = pq.read_table(path, columns=["topic", "pmid", score, label])
     pq.write_table(table.filter(table.column(score).is_valid()), tmp_path / "runs.parquet")
-    command = ["exact", str(tmp_path / "runs.parquet"), "--per", "topic", "--score", score, "--label", label]
-    command += ["--key", "pmid", "--ties", "trec_eval", "--at", str(K), "--json"]
+    command = [
+        "exact",
+        str(tmp_path / "runs.parquet"),
+        "--per",
+        "topic(ties=trec_eval)",
+        "--score",
+        score,
+        "--label",
+        label,
+    ]
+    command += ["--key", "pmid", "--at", str(K), "--json"]
     assert run([*command, "--out", str(tmp_path / "results")]) == 0
     means = {row["metric"]: row["estimate"] for row in json.loads(capsys.readouterr().out)["metrics"][:12]}
     found = {row["topic"]: row for row in pq.read_table(tmp_path / "results" / "rankings.parquet").to_pylist()}

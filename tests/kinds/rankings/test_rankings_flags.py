@@ -21,8 +21,7 @@ EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": 
          "--sample-of rows": REFUSED,
          "--method paula": REFUSED, "--out results": GOES,
          "--per query": GOES, "--at 1,3": GOES,
-         "--gain exponential": GOES, "--no-positives skip": GOES, "--key id": GOES, "--ties trec_eval --key id": GOES,
-         "--positives qrels.parquet": GOES, "--unjudged zero": GOES, "--relevant >=1": GOES,
+         "--key id": GOES, "--positives qrels.parquet": GOES, "--relevant >=1": GOES,
          "--positive 1 --negative 0": GOES, "--negative 0": GOES, "--labels-are positives": REFUSED,
          "--engine sparc": REFUSED, "--engine local:sc://x": REFUSED}  # fmt: skip
 PLAN = {**COMMON, "--key id --score score": REFUSED, "--study new": GOES,

@@ -135,10 +135,10 @@ def test_what_does_not_go_together_is_one_line(two, study):
     pq.write_table(pa.table({"query": ["x", "x"], "score": [1.0, 2], "label": [0, 1]}), other)
     options = {"label": "label", "options": RankingOptions("score")}
     streameval.exact(other, per="query", out=two / "alone", **options)
-    streameval.exact(other, per="query", out=two / "exponential", gain="exponential", **options)
+    streameval.exact(other, per="query(gain=exponential)", out=two / "exponential", **options)
     one = study("labelled-list")
     for names, said in (((two / "old", two / "alone"), "no ranking in common"),
-                        ((two / "alone", two / "exponential"), "gain='linear'"),
+                        ((two / "alone", two / "exponential"), "gain=linear"),
                         ((two / "old", one), "like with like")):  # fmt: skip
         with pytest.raises(InputError, match=said):
             streameval.compare(*names)
@@ -158,8 +158,8 @@ def compared(tmp_path, capsys, tables, **options):
     """Compare two small results; what the command says, on one line."""
     given = {name: options.get(name, {}) for name in "ab"}
     for name, table in zip("ab", tables, strict=True):
-        streameval.exact(pa.table(table), per="q", label="label", at=[2], out=tmp_path / name,
-                         options=RankingOptions("score"), **given[name])  # fmt: skip
+        streameval.exact(pa.table(table), label="label", at=[2], out=tmp_path / name,
+                         **{"per": "q", "options": RankingOptions("score"), **given[name]})  # fmt: skip
     capsys.readouterr()
     status = run(["compare", str(tmp_path / "a"), str(tmp_path / "b")])
     said = capsys.readouterr()
@@ -180,10 +180,10 @@ def test_rankings_with_other_positives_are_counted_and_decide_nothing(tmp_path, 
 
 
 def test_a_comparison_follows_the_rule_of_both_results(tmp_path, capsys):
-    skip = {"no_positives": "skip"}
+    skip = {"per": "q(no_positives=skip)"}
     status, said = compared(tmp_path, capsys, (GOOD, GOOD), a=skip)
     assert status == 2
-    assert "--no-positives skip" in said
+    assert "no_positives=skip" in said
     status, said = compared(tmp_path, capsys, (GOOD, pa.table(GOOD).slice(2)), a=skip, b=skip)
     assert status == 0
     assert "1 that a alone has is left out, which favours b." in said

@@ -35,7 +35,7 @@ def runs(tmp_path, monkeypatch):
 @pytest.mark.parametrize("options", [
     {"per": "name,query", "options": RankingOptions("score")},
     {"per": "name"},
-    {"per": "query", "key": "doc", "ties": "trec_eval", "options": RankingOptions("score")},
+    {"per": "query(ties=trec_eval)", "key": "doc", "options": RankingOptions("score")},
     {"per": "query", "key": "doc", "positives": "qrels", "options": RankingOptions("score")},
     *slow(({"per": "query", "options": RankingOptions("score")},),
           ({"per": "query", "options": RankingOptions("row")},)),
@@ -48,7 +48,7 @@ def test_workers_find_what_this_process_finds(runs, options, monkeypatch):
     assert there.metrics.equals(here.metrics)
     assert there.by_size.equals(here.by_size)
     assert there.histograms.equals(here.histograms)
-    order = [(name, "ascending") for name in options["per"].split(",")]
+    order = [(name, "ascending") for name in options["per"].partition("(")[0].split(",")]
     assert there.rankings.sort_by(order).equals(here.rankings.sort_by(order))
     assert (there.summary["how"], there.summary["positives_left_out"]) == (
         "parted by ranking on workers", here.summary["positives_left_out"])  # fmt: skip
